@@ -1,0 +1,63 @@
+/**
+ * A moment up to which the future is already spoken for: GCRA's theoretical arrival time, a shaper's next free slot.
+ * State: [whole microsecond, fraction of a microsecond beyond it]. They are apart because a double cannot hold both at
+ * today's epoch. Twin: horizon.lua.
+ */
+import type { Numbers, Step } from '../../model/algorithm.ts';
+import { deny, look, spend, TOLERANCE } from '../../model/algorithm.ts';
+
+/** One attempt where each unit takes `interval` microseconds of the future and at most `capacity` units may be ahead. */
+export function bookingStep(
+  state: Numbers | undefined,
+  now: number,
+  cost: number,
+  capacity: number,
+  interval: number,
+): Step<Numbers> {
+  const span = capacity * interval;
+  const reanchored = state !== undefined && ahead(state, now, interval) > 2 * span;
+  const horizon = reanchored ? later([now, 0], span) : (state ?? [now, 0]);
+  const before = ahead(horizon, now, interval);
+  const room = wholeRoom(before, capacity, interval);
+
+  const wait = timeUntil(horizon, now, TOLERANCE * interval);
+
+  if (cost === 0) return look(room, wait, wait);
+  if (cost <= room) {
+    const next = later(before > 0 ? horizon : [now, 0], cost * interval);
+    const remaining = wholeRoom(ahead(next, now, interval), capacity, interval);
+    return spend(remaining, timeUntil(next, now, TOLERANCE * interval), next, wait);
+  }
+  const fits = (capacity - cost + TOLERANCE) * interval;
+  const retry = cost > capacity ? Number.POSITIVE_INFINITY : timeUntil(horizon, now, fits);
+  return deny(room, retry, wait, reanchored ? horizon : undefined);
+}
+
+/** Microseconds from now to the horizon; 0 when it has passed. */
+function ahead([whole = 0, fraction = 0]: Numbers, now: number, interval: number): number {
+  const distance = whole - now + fraction;
+  return distance <= TOLERANCE * interval ? 0 : distance;
+}
+
+function later([whole = 0, fraction = 0]: Numbers, by: number): Numbers {
+  const beyond = fraction + by;
+  const carry = Math.floor(beyond);
+  return [whole + carry, beyond - carry];
+}
+
+/** Whole units that can still be booked: the largest n with distance <= (capacity - n + TOLERANCE) * interval. */
+function wholeRoom(distance: number, capacity: number, interval: number): number {
+  const room = Math.max(0, Math.floor(capacity - distance / interval + TOLERANCE));
+  if (distance > (capacity - room + TOLERANCE) * interval) return Math.max(0, room - 1);
+  return distance <= (capacity - (room + 1) + TOLERANCE) * interval ? room + 1 : room;
+}
+
+/** The first whole microsecond from now at which the horizon is at most `target` away: estimated, then made exact. */
+function timeUntil([whole = 0, fraction = 0]: Numbers, now: number, target: number): number {
+  const distance = whole - now;
+  if (distance + fraction <= target) return 0;
+  let elapsed = Math.ceil(distance + fraction - target);
+  while (elapsed > 0 && distance - (elapsed - 1) + fraction <= target) elapsed -= 1;
+  while (distance - elapsed + fraction > target) elapsed += 1;
+  return elapsed;
+}

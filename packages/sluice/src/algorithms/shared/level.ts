@@ -1,0 +1,57 @@
+/**
+ * A level that drains at a steady rate: what a token bucket has spent, what a leaky bucket holds.
+ * State: [level in units, the whole microsecond it was measured at]. The level is kept relative to that time, because an
+ * absolute moment with a fraction of a microsecond does not fit a double. Twin: level.lua.
+ */
+import type { Numbers, Step } from '../../model/algorithm.ts';
+import { deny, look, spend, TOLERANCE } from '../../model/algorithm.ts';
+import { MICROS_PER_SECOND } from '../../model/duration.ts';
+
+/** One attempt against a level of at most `capacity` that drains `rate` units a second. */
+export function drainingStep(
+  state: Numbers | undefined,
+  now: number,
+  cost: number,
+  capacity: number,
+  rate: number,
+): Step<Numbers> {
+  const [stored = 0, storedAt = now] = state ?? [];
+  const level = Math.min(stored, capacity);
+  const reanchored = storedAt - now > (capacity / rate) * MICROS_PER_SECOND;
+  const since = reanchored ? now : storedAt;
+  const at = Math.max(now, since);
+  const left = drained(level, at - since, rate);
+  const room = wholeRoom(capacity, left);
+
+  const reset = left === 0 ? 0 : since - now + drainTime(level, TOLERANCE, rate);
+
+  if (cost === 0) return look(room, reset);
+  if (cost <= room) {
+    const after = Math.min(capacity, left + cost);
+    return spend(wholeRoom(capacity, after), at - now + drainTime(after, TOLERANCE, rate), [after, at]);
+  }
+  const fits = capacity - cost + TOLERANCE;
+  const retry = cost > capacity ? Number.POSITIVE_INFINITY : since - now + drainTime(level, fits, rate);
+  return deny(room, retry, reset, reanchored ? [level, now] : undefined);
+}
+
+function drained(level: number, elapsed: number, rate: number): number {
+  const left = level - (elapsed * rate) / MICROS_PER_SECOND;
+  return left <= TOLERANCE ? 0 : left;
+}
+
+/** Whole units that fit on top of `level`: the largest n with level <= capacity - n + TOLERANCE. */
+function wholeRoom(capacity: number, level: number): number {
+  const room = Math.floor(capacity - level + TOLERANCE);
+  if (level > capacity - room + TOLERANCE) return Math.max(0, room - 1);
+  return level <= capacity - (room + 1) + TOLERANCE ? room + 1 : room;
+}
+
+/** The first whole microsecond at which `level` has drained to `target`: estimated, then made exact. */
+function drainTime(level: number, target: number, rate: number): number {
+  if (level <= target) return 0;
+  let elapsed = Math.ceil(((level - target) * MICROS_PER_SECOND) / rate);
+  while (elapsed > 0 && level - ((elapsed - 1) * rate) / MICROS_PER_SECOND <= target) elapsed -= 1;
+  while (level - (elapsed * rate) / MICROS_PER_SECOND > target) elapsed += 1;
+  return elapsed;
+}

@@ -1,0 +1,48 @@
+/** The library's front door: policies, the limiter, the embedded store. */
+import { limiterOver, type Limiter, type LimiterOptions } from './limiter/limiter.ts';
+import { memoryStore } from './memory/memory-store.ts';
+import { checkOptionNames } from './model/options.ts';
+
+export type CreateLimiterOptions<Context> = Omit<LimiterOptions<Context>, 'store'> & Partial<Pick<LimiterOptions<Context>, 'store'>>;
+
+/** A limiter over a store; without one, over a memory store of its own. */
+export function createLimiter<Context = unknown>(options: CreateLimiterOptions<Context>): Limiter<Context> {
+  checkOptionNames(options, ['policy', 'policies', 'store'], 'createLimiter');
+  return limiterOver({ ...options, store: options.store ?? memoryStore() });
+}
+
+export type {
+  AttemptOptions,
+  ContextOption,
+  HistoryOptions,
+  Limiter,
+  PolicyChoice,
+} from './limiter/limiter.ts';
+export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory/memory-store.ts';
+export { type Clock, type ManualClock, manualClock, systemClock } from './model/clock.ts';
+export type { Decision, HistoryEntry, RateLimitResult, Source } from './model/decision.ts';
+export type { Duration, DurationUnit, Rate } from './model/duration.ts';
+export { type ErrorCode, SluiceError } from './model/errors.ts';
+export {
+  type AlgorithmName,
+  checkPolicy,
+  type FixedWindowOptions,
+  type FixedWindowPolicy,
+  fixedWindow,
+  type GcraOptions,
+  type GcraPolicy,
+  gcra,
+  type LeakyBucketOptions,
+  type LeakyBucketPolicy,
+  leakyBucket,
+  type Policy,
+  type SlidingWindowCounterPolicy,
+  type SlidingWindowLogPolicy,
+  slidingWindowCounter,
+  slidingWindowLog,
+  type TokenBucketOptions,
+  type TokenBucketPolicy,
+  tokenBucket,
+  type WindowOptions,
+} from './model/policy.ts';
+export type { Check, DecideOptions, MaybePromise, Store, Verdict, Verdicts } from './model/store.ts';

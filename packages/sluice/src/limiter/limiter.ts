@@ -1,0 +1,131 @@
+/** Policies and a store: the object a user holds. It checks what it is given, asks the store once, and says the answer. */
+import { checkCost, checkKey } from '../model/attempt.ts';
+import type { HistoryEntry, RateLimitResult } from '../model/decision.ts';
+import { SluiceError } from '../model/errors.ts';
+import { checkOptionNames } from '../model/options.ts';
+import { checkPolicy, type Policy } from '../model/policy.ts';
+import { type Check, checkIsLog, checkStore, type Store } from '../model/store.ts';
+import { resultOf } from './result.ts';
+
+/** Limits by plan, route or anything else: which policies hold for this context. */
+export type PolicyChoice<Context> = (context: Context) => Policy | readonly Policy[];
+
+export interface LimiterOptions<Context> {
+  /** One policy, or a function that chooses by the context of an attempt. */
+  readonly policy?: Policy | PolicyChoice<Context>;
+  /** Several: an attempt spends from all of them or from none. */
+  readonly policies?: readonly Policy[] | PolicyChoice<Context>;
+  readonly store: Store;
+}
+
+export interface ContextOption<Context> {
+  /** What a policy function is told. */
+  readonly context?: Context;
+}
+
+export interface AttemptOptions<Context> extends ContextOption<Context> {
+  /** Units to spend: a whole number of at least 0. Default: 1. */
+  readonly cost?: number;
+}
+
+export interface Limiter<Context = unknown> {
+  /** May this key spend this cost now? Never rejects for "no". */
+  attempt(key: string, options?: AttemptOptions<Context>): Promise<RateLimitResult>;
+  /** The same numbers, and nothing spent. With a cost: whether and when it would be allowed. Default cost: 0. */
+  peek(key: string, options?: AttemptOptions<Context>): Promise<RateLimitResult>;
+  /** Makes the key as good as new. */
+  reset(key: string, options?: ContextOption<Context>): Promise<void>;
+  /** When a sliding window log admitted what, within its window, oldest first. */
+  history(key: string, options?: HistoryOptions<Context>): Promise<readonly HistoryEntry[]>;
+}
+
+export interface HistoryOptions<Context> extends ContextOption<Context> {
+  /** Which one, when the limiter has several sliding window logs. */
+  readonly policy?: string;
+}
+
+export function limiterOver<Context>(options: LimiterOptions<Context>): Limiter<Context> {
+  const store = checkStore(options.store, 'createLimiter.store');
+  const policiesFor = policyChooser(options);
+
+  const decide = async (
+    key: string,
+    options: AttemptOptions<Context>,
+    { verb, cost, dryRun }: { verb: string; cost: number; dryRun: boolean },
+  ): Promise<RateLimitResult> => {
+    checkOptionNames(options, ['cost', 'context'], verb);
+    const checks = checksFor(checkKey(key), checkCost(options.cost ?? cost), policiesFor(options.context));
+    return resultOf(checks, await store.decide(checks, { dryRun }));
+  };
+
+  return {
+    attempt: (key, options = {}) => decide(key, options, { verb: 'attempt', cost: 1, dryRun: false }),
+    peek: (key, options = {}) => decide(key, options, { verb: 'peek', cost: 0, dryRun: true }),
+    async reset(key, options = {}) {
+      checkOptionNames(options, ['context'], 'reset');
+      await store.forget(checkKey(key), policiesFor(options.context));
+    },
+    async history(key, options = {}) {
+      checkOptionNames(options, ['context', 'policy'], 'history');
+      return store.history(checkKey(key), logAmong(policiesFor(options.context), options.policy));
+    },
+  };
+}
+
+function checksFor(key: string, cost: number, policies: readonly Policy[]): Check[] {
+  return policies.map((policy) => ({ key, policy, cost }));
+}
+
+/** Constant policies are checked once, here; chosen ones each time, which costs nothing for those that were defined in code. */
+function policyChooser<Context>({ policy, policies }: LimiterOptions<Context>): (context?: Context) => readonly Policy[] {
+  if ((policy === undefined) === (policies === undefined)) {
+    throw new SluiceError({
+      code: 'SLUICE_INVALID_POLICY',
+      path: 'createLimiter',
+      expected: 'either policy or policies',
+      got: policy === undefined ? 'neither' : 'both',
+    });
+  }
+  const given = policy ?? policies;
+  if (typeof given === 'function') return (context) => checkPolicies(given(context as Context), 'policies(context)');
+  const constant = policy === undefined ? checkPolicies(policies, 'policies') : [checkPolicy(policy, 'policy')];
+  return () => constant;
+}
+
+function checkPolicies(given: unknown, path: string): readonly Policy[] {
+  if (!Array.isArray(given)) return [checkPolicy(given, path)];
+  if (given.length === 0 || given.length > MAX_POLICIES) {
+    throw new SluiceError({
+      code: 'SLUICE_INVALID_POLICY',
+      path,
+      expected: `1 to ${MAX_POLICIES} policies`,
+      got: given,
+    });
+  }
+  const checked = given.map((policy, index) => checkPolicy(policy, `${path}[${index}]`));
+  refuseDuplicates(checked, path);
+  return checked;
+}
+
+/** All of an attempt's policies are decided in one script call, which blocks the server while it runs. */
+const MAX_POLICIES = 64;
+
+/** Results, headers and keys tell policies apart by name. */
+function refuseDuplicates(policies: readonly Policy[], path: string): void {
+  policies.forEach(({ name }, index) => {
+    if (policies.findIndex((other) => other.name === name) === index) return;
+    throw new SluiceError({
+      code: 'SLUICE_DUPLICATE_POLICY',
+      path: `${path}[${index}].name`,
+      expected: 'a name no other policy of this limiter has',
+      got: name,
+    });
+  });
+}
+
+function logAmong(policies: readonly Policy[], name: string | undefined): Policy {
+  const log = policies.find((policy) =>
+    name === undefined ? policy.algorithm === 'sliding-window-log' : policy.name === name,
+  );
+  return checkIsLog(log ?? policies[0]!);
+}

@@ -1,0 +1,44 @@
+/** From a store's verdicts in microseconds to the one result people read, in seconds. */
+import type { Decision, RateLimitResult } from '../model/decision.ts';
+import { MICROS_PER_SECOND } from '../model/duration.ts';
+import { limitOf } from '../model/policy.ts';
+import type { Check, Verdict, Verdicts } from '../model/store.ts';
+
+export function resultOf(checks: readonly Check[], { now, verdicts, source }: Verdicts): RateLimitResult {
+  const decisions = verdicts.map((verdict, index) => decisionOf(checks[index]!, verdict, now));
+  const binding = decisions.length === 1 ? decisions[0]! : bindingOf(decisions);
+  return { ...binding, delay: longestDelay(decisions), decisions, source };
+}
+
+function decisionOf({ policy }: Check, verdict: Verdict, now: number): Decision {
+  return {
+    policy: policy.name,
+    allowed: verdict.allowed,
+    limit: limitOf(policy),
+    remaining: verdict.remaining,
+    retryAfter: verdict.allowed ? null : verdict.retryAfter / MICROS_PER_SECOND,
+    resetAfter: verdict.resetAfter / MICROS_PER_SECOND,
+    resetAt: (now + verdict.resetAfter) / MICROS_PER_SECOND,
+    delay: verdict.delay === 0 ? null : verdict.delay / MICROS_PER_SECOND,
+  };
+}
+
+/** The denying policy with the longest retryAfter; if all allow, the one with the smallest remaining / limit. */
+function bindingOf(decisions: readonly Decision[]): Decision {
+  const denying = decisions.filter(({ allowed }) => !allowed);
+  return denying.length > 0
+    ? denying.reduce((longest, next) => (next.retryAfter! > longest.retryAfter! ? next : longest))
+    : decisions.reduce((tightest, next) => (freeShare(next) < freeShare(tightest) ? next : tightest));
+}
+
+function freeShare({ remaining, limit }: Decision): number {
+  return remaining / limit;
+}
+
+/** Every policy's slot must have come before the caller acts. */
+function longestDelay(decisions: readonly Decision[]): number | null {
+  return decisions.reduce<number | null>(
+    (longest, { delay }) => (delay !== null && (longest === null || delay > longest) ? delay : longest),
+    null,
+  );
+}

@@ -1,0 +1,25 @@
+/** What an attempt may name: keys and costs, checked before anything is spent. */
+import { SluiceError } from './errors.ts';
+
+/** Long enough for any real identity, short enough that a caller cannot fill a store with a few keys. */
+export const MAX_KEY_LENGTH = 65_536;
+
+export function checkKey(key: unknown): string {
+  if (typeof key === 'string' && key.length <= MAX_KEY_LENGTH) return key;
+  throw new SluiceError({
+    code: 'SLUICE_INVALID_KEY',
+    path: 'key',
+    expected: `a string of at most ${MAX_KEY_LENGTH} characters`,
+    got: key,
+  });
+}
+
+export function checkCost(cost: unknown): number {
+  if (Number.isSafeInteger(cost) && (cost as number) >= 0) return cost as number;
+  throw new SluiceError({
+    code: 'SLUICE_INVALID_COST',
+    path: 'cost',
+    expected: `a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`,
+    got: cost,
+  });
+}

@@ -1,0 +1,36 @@
+/** What a caller is told. The words and units are those of docs/semantics.md. */
+
+/** The answer of one policy. */
+export interface Decision {
+  readonly policy: string;
+  readonly allowed: boolean;
+  readonly limit: number;
+  /** Whole units that would be allowed right now, after this attempt. */
+  readonly remaining: number;
+  /** Seconds until this same cost would be allowed; null when allowed, Infinity when it never can be. */
+  readonly retryAfter: number | null;
+  /** Seconds until the key is as good as new; 0 when nothing is spent. */
+  readonly resetAfter: number;
+  /** The same moment as Unix time in seconds, on the store's clock. */
+  readonly resetAt: number;
+  /** Seconds the caller must wait before acting (shaping); null when there is nothing to wait for. */
+  readonly delay: number | null;
+}
+
+/** Who answered. Layers add their own. */
+export type Source = 'store' | 'deny-cache' | 'lease' | 'fallback' | 'shadow' | (string & {});
+
+/** The answer of all policies of one attempt: the numbers are those of the binding policy. */
+export interface RateLimitResult extends Decision {
+  /** One for each policy, in the order they were given. */
+  readonly decisions: readonly Decision[];
+  readonly source: Source;
+}
+
+/** One admission in a sliding window log. */
+export interface HistoryEntry {
+  /** Unix time in seconds, exact to the microsecond. */
+  readonly at: number;
+  /** Units admitted at that time. */
+  readonly cost: number;
+}

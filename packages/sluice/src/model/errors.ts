@@ -1,0 +1,81 @@
+/**
+ * Mistakes have names. Every foreseeable mistake is a code with a page of its own in docs/errors/, and says which
+ * field was wrong, what was expected there and what came. "Not now" is never an error: that is a result.
+ */
+
+export type ErrorCode =
+  | 'SLUICE_INVALID_POLICY'
+  | 'SLUICE_UNKNOWN_ALGORITHM'
+  | 'SLUICE_INVALID_LIMIT'
+  | 'SLUICE_INVALID_DURATION'
+  | 'SLUICE_INVALID_RATE'
+  | 'SLUICE_INVALID_NAME'
+  | 'SLUICE_DUPLICATE_POLICY'
+  | 'SLUICE_INVALID_COST'
+  | 'SLUICE_INVALID_KEY'
+  | 'SLUICE_INVALID_OPTION'
+  | 'SLUICE_INVALID_CLOCK'
+  | 'SLUICE_INVALID_STORE'
+  | 'SLUICE_INVALID_CLIENT'
+  | 'SLUICE_NO_HISTORY'
+  | 'SLUICE_UNEXPECTED_REPLY';
+
+export interface Mistake {
+  readonly code: ErrorCode;
+  /** Where the wrong value stands, as the user wrote it: `tokenBucket.capacity`, `policies[1].window`, `cost`. */
+  readonly path: string;
+  readonly expected: string;
+  readonly got: unknown;
+}
+
+export class SluiceError extends TypeError {
+  override readonly name = 'SluiceError';
+  readonly code: ErrorCode;
+  readonly path: string;
+  readonly expected: string;
+  /** What came, written out; never the value itself, which may be huge or secret. */
+  readonly got: string;
+  /** The page that explains this code, relative to the project's root. */
+  readonly page: string;
+
+  constructor({ code, path, expected, got }: Mistake) {
+    const written = describe(got);
+    const page = `docs/errors/${code}.md`;
+    super(`${path}: expected ${expected}, got ${written} (${code}, see ${page})`);
+    this.code = code;
+    this.path = path;
+    this.expected = expected;
+    this.got = written;
+    this.page = page;
+  }
+}
+
+/** The value as a person would recognise it, in at most one short line. */
+function describe(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return value.length > 60
+        ? `a string of ${value.length} characters starting with ${JSON.stringify(value.slice(0, 40))}`
+        : JSON.stringify(value);
+    case 'bigint':
+      return `${value}n`;
+    case 'function':
+      return 'a function';
+    case 'object':
+      return value === null ? 'null' : describeObject(value);
+    default:
+      return String(value);
+  }
+}
+
+function describeObject(value: object): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : `an array of ${value.length}`;
+  const kind = value.constructor?.name;
+  return kind && kind !== 'Object' ? `an instance of ${kind}` : `an object with ${describeKeys(value)}`;
+}
+
+function describeKeys(value: object): string {
+  const keys = Object.keys(value);
+  if (keys.length === 0) return 'no fields';
+  return keys.length > 6 ? `${keys.slice(0, 6).join(', ')}, ...` : keys.join(', ');
+}

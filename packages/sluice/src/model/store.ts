@@ -1,0 +1,76 @@
+/**
+ * What keeps the state and applies a step atomically. A store knows atomicity, not limits; an algorithm knows limits, not
+ * stores. Layers wrap a store and are stores again.
+ */
+import type { HistoryEntry } from './decision.ts';
+import { SluiceError } from './errors.ts';
+import type { Policy, SlidingWindowLogPolicy } from './policy.ts';
+
+/** "May this key spend this cost under this policy?" */
+export interface Check {
+  readonly key: string;
+  readonly policy: Policy;
+  readonly cost: number;
+}
+
+/** One policy's answer as stores give it: whole microseconds, before it is put into seconds for people. */
+export interface Verdict {
+  readonly allowed: boolean;
+  readonly remaining: number;
+  /** 0 when allowed, Infinity when this cost never can be. */
+  readonly retryAfter: number;
+  readonly resetAfter: number;
+  readonly delay: number;
+}
+
+export interface Verdicts {
+  /** The one reading of the store's clock that decided all of them, in microseconds. */
+  readonly now: number;
+  /** One for each check, in order. */
+  readonly verdicts: readonly Verdict[];
+  readonly source: string;
+}
+
+export type MaybePromise<T> = T | Promise<T>;
+
+export interface DecideOptions {
+  /** Answer as if, and spend nothing. */
+  readonly dryRun?: boolean;
+}
+
+/**
+ * The contract, which `storeContract` in sluice/testing checks:
+ * - `decide` is all or nothing: it spends from every check or from none, atomically, at one reading of one clock.
+ * - Checks with a key of their own see only what was spent under that key and that policy's identity.
+ * - A denied attempt and a dry run write nothing.
+ * - State may be forgotten once its resetAfter has passed, and must not be before.
+ */
+export interface Store {
+  decide(checks: readonly Check[], options?: DecideOptions): MaybePromise<Verdicts>;
+  /** Makes the key as good as new under these policies. */
+  forget(key: string, policies: readonly Policy[]): MaybePromise<void>;
+  /** What a sliding window log has admitted within its window, oldest first. */
+  history(key: string, policy: Policy): MaybePromise<readonly HistoryEntry[]>;
+}
+
+export function checkStore(value: unknown, path: string): Store {
+  const store = value as Store | null | undefined;
+  if (typeof store?.decide === 'function' && typeof store.forget === 'function') return store;
+  throw new SluiceError({
+    code: 'SLUICE_INVALID_STORE',
+    path,
+    expected: 'a store, such as memoryStore() or redisStore(client)',
+    got: value,
+  });
+}
+
+/** Only a sliding window log remembers single admissions. */
+export function checkIsLog(policy: Policy): SlidingWindowLogPolicy {
+  if (policy.algorithm === 'sliding-window-log') return policy;
+  throw new SluiceError({
+    code: 'SLUICE_NO_HISTORY',
+    path: 'policy.algorithm',
+    expected: 'sliding-window-log, the one algorithm that remembers when it admitted what',
+    got: policy.algorithm,
+  });
+}

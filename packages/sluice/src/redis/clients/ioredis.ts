@@ -1,0 +1,24 @@
+/** `sluice/ioredis`: the store over ioredis (5 and later): a client, also one behind Sentinel, or a cluster. */
+import type { Store } from '../../model/store.ts';
+import { type RedisStoreOptions, redisStoreOver } from '../redis-store.ts';
+import { type RunScript, scriptRunner } from '../run-script.ts';
+import { checkClient } from './check-client.ts';
+
+/** What Sluice uses of an ioredis client. */
+export interface IoredisClient {
+  call(command: string, ...args: string[]): Promise<unknown>;
+}
+
+export function redisStore(client: IoredisClient, options: RedisStoreOptions = {}): Store {
+  return redisStoreOver(runScriptWith(client), options);
+}
+
+/** How to run a script with this client. A cluster finds the keys among the arguments by itself. */
+export function runScriptWith(client: IoredisClient): RunScript {
+  checkClient(client, {
+    expected: "a Redis or Cluster of the 'ioredis' package",
+    has: ['call', 'defineCommand'],
+    hasNot: ['customCommand'],
+  });
+  return scriptRunner(([command = '', ...args]) => client.call(command, ...args));
+}

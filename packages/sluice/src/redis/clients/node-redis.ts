@@ -1,0 +1,34 @@
+/**
+ * `sluice/node-redis`: the store over the `redis` package (node-redis 5 and later): a client, a pool, a cluster or a sentinel.
+ * Each of them sends a command with other arguments, and says which of them it is only by what it offers.
+ */
+import type { Store } from '../../model/store.ts';
+import { type RedisStoreOptions, redisStoreOver } from '../redis-store.ts';
+import { type RunScript, type SendCommand, scriptRunner } from '../run-script.ts';
+import { checkClient } from './check-client.ts';
+
+/** What Sluice uses of a node-redis client. */
+export interface NodeRedisClient {
+  // biome-ignore lint/suspicious/noExplicitAny: the three kinds of client take three different lists of arguments.
+  sendCommand(...args: any[]): Promise<unknown>;
+}
+
+export function redisStore(client: NodeRedisClient, options: RedisStoreOptions = {}): Store {
+  return redisStoreOver(runScriptWith(client), options);
+}
+
+/** How to run a script with this client. */
+export function runScriptWith(client: NodeRedisClient): RunScript {
+  checkClient(client, {
+    expected: "a client, pool, cluster or sentinel of the 'redis' package",
+    has: ['sendCommand'],
+    hasNot: ['defineCommand', 'customCommand'],
+  });
+  return scriptRunner(senderOf(client));
+}
+
+function senderOf(client: NodeRedisClient): SendCommand {
+  if ('slots' in client) return (words, key) => client.sendCommand(key, false, words);
+  if ('getSentinelNode' in client) return (words) => client.sendCommand(false, words);
+  return (words) => client.sendCommand(words);
+}

@@ -1,0 +1,31 @@
+/** `sluice/valkey-glide`: the store over @valkey/valkey-glide (2 and later): a GlideClient or a GlideClusterClient. */
+import type { Store } from '../../model/store.ts';
+import { type RedisStoreOptions, redisStoreOver } from '../redis-store.ts';
+import { type RunScript, type SendCommand, scriptRunner } from '../run-script.ts';
+import { checkClient } from './check-client.ts';
+
+/** What Sluice uses of a GLIDE client. */
+export interface ValkeyGlideClient {
+  // biome-ignore lint/suspicious/noExplicitAny: a cluster client also takes a route, a single one does not.
+  customCommand(words: string[], options?: any): Promise<unknown>;
+}
+
+export function redisStore(client: ValkeyGlideClient, options: RedisStoreOptions = {}): Store {
+  return redisStoreOver(runScriptWith(client), options);
+}
+
+/** How to run a script with this client. */
+export function runScriptWith(client: ValkeyGlideClient): RunScript {
+  checkClient(client, {
+    expected: "a GlideClient or GlideClusterClient of the '@valkey/valkey-glide' package",
+    has: ['customCommand'],
+    hasNot: ['defineCommand', 'sendCommand'],
+  });
+  return scriptRunner(senderOf(client));
+}
+
+/** A cluster client is told which node, because it does not know the keys of a custom command; only it can lack a SELECT. */
+function senderOf(client: ValkeyGlideClient): SendCommand {
+  if ('select' in client) return (words) => client.customCommand(words);
+  return (words, key) => client.customCommand(words, { route: { type: 'primarySlotKey', key } });
+}

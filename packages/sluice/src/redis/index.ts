@@ -1,0 +1,3 @@
+/** `sluice/redis`: a store over any client, by one function. The clients' own subpaths are shorter where they exist. */
+export { type RedisStoreOptions, redisStoreOver } from './redis-store.ts';
+export { type RunScript, type Script, type SendCommand, scriptRunner } from './run-script.ts';

@@ -1,0 +1,32 @@
+/**
+ * The one way Sluice talks to Redis: run a script on the server that owns these keys. A client needs to give no more than a
+ * way to send one command. EVALSHA, and the server that does not know the script yet, are handled here, once.
+ */
+export interface Script {
+  readonly source: string;
+  readonly sha1: string;
+}
+
+/** Runs a script; all keys lie in one slot. */
+export type RunScript = (script: Script, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
+
+/** Sends one command, already split into words, to the server that owns `key`. */
+export type SendCommand = (words: string[], key: string) => Promise<unknown>;
+
+export function scriptRunner(send: SendCommand): RunScript {
+  return async ({ source, sha1 }, keys, args) => {
+    const words = [String(keys.length), ...keys, ...args];
+    const key = keys[0] ?? '';
+    try {
+      return await send(['EVALSHA', sha1, ...words], key);
+    } catch (error) {
+      // Nothing ran, so nothing was spent: sending it whole is no retry of an attempt. It also teaches the server the script.
+      if (!isNoScript(error)) throw error;
+      return await send(['EVAL', source, ...words], key);
+    }
+  };
+}
+
+function isNoScript(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('NOSCRIPT');
+}

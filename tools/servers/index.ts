@@ -1,0 +1,6 @@
+/** Real Redis and Valkey servers for tests, benchmarks and the lab. */
+export { findServer, type ServerBinaries, type ServerKind } from './binaries.ts';
+export { type ClusterOptions, type RunningCluster, startCluster } from './cluster.ts';
+export type { RunningServer } from './launch.ts';
+export { type RunningSentinel, type SentinelOptions, startSentinel } from './sentinel.ts';
+export { type ServerOptions, startServer } from './server.ts';
