@@ -35,7 +35,10 @@ function read(source, name) {
 /** Comments and blank lines are for people; Redis keeps the text in memory for every script. */
 function body(text) {
   const lines = text.split('\n').map((line) => line.replace(/\s*--\s.*$/, '').trim());
-  return lines.filter((line) => line !== '').join('\n').replace(REQUIRE, (_, name) => `${functionName(name)}()`);
+  return lines
+    .filter((line) => line !== '')
+    .join('\n')
+    .replace(REQUIRE, (_, name) => `${functionName(name)}()`);
 }
 
 function functionName(name) {

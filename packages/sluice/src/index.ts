@@ -1,9 +1,10 @@
 /** The library's front door: policies, the limiter, the embedded store. */
-import { limiterOver, type Limiter, type LimiterOptions } from './limiter/limiter.ts';
+import { type Limiter, type LimiterOptions, limiterOver } from './limiter/limiter.ts';
 import { memoryStore } from './memory/memory-store.ts';
 import { checkOptionNames } from './model/options.ts';
 
-export type CreateLimiterOptions<Context> = Omit<LimiterOptions<Context>, 'store'> & Partial<Pick<LimiterOptions<Context>, 'store'>>;
+export type CreateLimiterOptions<Context> = Omit<LimiterOptions<Context>, 'store'> &
+  Partial<Pick<LimiterOptions<Context>, 'store'>>;
 
 /** A limiter over a store; without one, over a memory store of its own. */
 export function createLimiter<Context = unknown>(options: CreateLimiterOptions<Context>): Limiter<Context> {

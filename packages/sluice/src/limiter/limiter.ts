@@ -77,7 +77,10 @@ function checksFor(key: string, cost: number, policies: readonly Policy[]): Chec
 }
 
 /** Constant policies are checked once, here; chosen ones each time, which costs nothing for those that were defined in code. */
-function policyChooser<Context>({ policy, policies }: LimiterOptions<Context>): (context?: Context) => readonly Policy[] {
+function policyChooser<Context>({
+  policy,
+  policies,
+}: LimiterOptions<Context>): (context?: Context) => readonly Policy[] {
   if ((policy === undefined) === (policies === undefined)) {
     throw new SluiceError({
       code: 'SLUICE_INVALID_POLICY',

@@ -69,7 +69,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       const allAllowed = steps.every(({ allowed }) => allowed);
       const verdicts = steps.map((step, index): Verdict => {
         const check = checks[index]!;
-        if (step.allowed && (dryRun || !allAllowed)) return unspent(tables.of(check.policy), check, step, now, allAllowed);
+        if (step.allowed && (dryRun || !allAllowed))
+          return unspent(tables.of(check.policy), check, step, now, allAllowed);
         if (step.next !== undefined && !dryRun) commit(check, step, now);
         return step;
       });

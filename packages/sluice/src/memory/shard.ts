@@ -54,9 +54,7 @@ export class Shard {
   state(slot: number): Numbers {
     const at = slot * this.#stride;
     const slots = this.#slots;
-    return this.#width === 2
-      ? [slots[at + 1]!, slots[at + 2]!]
-      : [slots[at + 1]!, slots[at + 2]!, slots[at + 3]!];
+    return this.#width === 2 ? [slots[at + 1]!, slots[at + 2]!] : [slots[at + 1]!, slots[at + 2]!, slots[at + 3]!];
   }
 
   write(slot: number, forgetAt: number, state: Numbers): void {

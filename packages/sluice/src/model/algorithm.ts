@@ -46,5 +46,9 @@ export function deny<State>(remaining: number, retryAfter: number, resetAfter: n
   return { allowed: false, remaining, retryAfter, resetAfter, delay: 0, next };
 }
 
-/** A level within this of a whole unit counts as that unit, so that rates like 1/3 keep their promises. */
-export const TOLERANCE = 1e-9;
+/**
+ * A level within this of a whole unit counts as that unit, so that rates like 1/3 keep their promises. At slow rates a
+ * billionth of a unit is microseconds, so it is also never more than what a tenth of a microsecond is worth.
+ */
+export const UNIT_TOLERANCE = 1e-9;
+export const TIME_TOLERANCE = 0.1;

@@ -53,7 +53,8 @@ function invalidDuration(got: unknown, path: string): SluiceError {
   return new SluiceError({
     code: 'SLUICE_INVALID_DURATION',
     path,
-    expected: "a positive number of milliseconds (whole microseconds, at most 100 years), or text such as '250ms', '10s', '1m', '1h', '1d'",
+    expected:
+      "a positive number of milliseconds (whole microseconds, at most 100 years), or text such as '250ms', '10s', '1m', '1h', '1d'",
     got,
   });
 }

@@ -7,7 +7,11 @@ export function checkOptionNames(options: unknown, known: readonly string[], pat
   }
   for (const option in options) {
     if (!known.includes(option)) {
-      throw invalid(`${path}.${option}`, `only the options ${known.join(', ')}`, (options as Record<string, unknown>)[option]);
+      throw invalid(
+        `${path}.${option}`,
+        `only the options ${known.join(', ')}`,
+        (options as Record<string, unknown>)[option],
+      );
     }
   }
 }

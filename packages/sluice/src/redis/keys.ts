@@ -49,5 +49,10 @@ function checkPrefix(prefix: unknown): void {
 
 function checkHashKeys(hashKeys: unknown): void {
   if (typeof hashKeys === 'boolean') return;
-  throw new SluiceError({ code: 'SLUICE_INVALID_OPTION', path: 'redisStore.hashKeys', expected: 'true or false', got: hashKeys });
+  throw new SluiceError({
+    code: 'SLUICE_INVALID_OPTION',
+    path: 'redisStore.hashKeys',
+    expected: 'true or false',
+    got: hashKeys,
+  });
 }

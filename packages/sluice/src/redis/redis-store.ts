@@ -35,7 +35,11 @@ export function redisStoreOver(run: RunScript, options: RedisStoreOptions = {}):
       return readVerdicts(await run(decideScript, keys, args), checks.length);
     },
     async forget(key, policies) {
-      await run(forgetScript, policies.map((policy) => nameOf(key, policy)), []);
+      await run(
+        forgetScript,
+        policies.map((policy) => nameOf(key, policy)),
+        [],
+      );
     },
     async history(key, policy) {
       const { window } = checkIsLog(policy);
@@ -44,7 +48,8 @@ export function redisStoreOver(run: RunScript, options: RedisStoreOptions = {}):
   };
 }
 
-function checkWords({ policy, cost }: Check): string[] {
+/** How a check is written for the script: algorithm, cost, and three arguments of the algorithm. */
+export function checkWords({ policy, cost }: Check): string[] {
   return [algorithmCode(policy), String(cost), ...algorithmArguments(policy)];
 }
 

@@ -8,7 +8,7 @@ const ROUNDS = 64;
 function rootsOfPrimes(count: number, root: number): Uint32Array {
   const roots: number[] = [];
   for (let n = 2; roots.length < count; n += 1) {
-    if (isPrime(n)) roots.push(((n ** (1 / root)) % 1) * 2 ** 32);
+    if (isPrime(n)) roots.push((n ** (1 / root) % 1) * 2 ** 32);
   }
   return Uint32Array.from(roots);
 }
@@ -75,6 +75,8 @@ function scheduled(block: Uint32Array): Uint32Array {
 }
 
 function base64url(hash: Uint32Array): string {
-  const bytes = Array.from(hash, (word) => String.fromCharCode(word >>> 24, (word >>> 16) & 255, (word >>> 8) & 255, word & 255));
+  const bytes = Array.from(hash, (word) =>
+    String.fromCharCode(word >>> 24, (word >>> 16) & 255, (word >>> 8) & 255, word & 255),
+  );
   return btoa(bytes.join('')).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }

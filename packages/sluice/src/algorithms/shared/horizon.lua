@@ -2,12 +2,12 @@
 -- State: { whole microsecond, fraction of a microsecond beyond it }. Twin: horizon.ts, which explains.
 -- In Redis: a STRING of decimal digits when the fraction is 0, which Redis keeps as an 8-byte integer, and that is so for
 -- every rate whose interval is whole microseconds; otherwise 'f' and two little-endian doubles.
-local floor, ceil, max, huge = math.floor, math.ceil, math.max, math.huge
-local TOLERANCE = 1e-9
+local floor, ceil, min, max, huge = math.floor, math.ceil, math.min, math.max, math.huge
+local UNIT_TOLERANCE, TIME_TOLERANCE = 1e-9, 0.1
 
-local function ahead(horizon, now, interval)
+local function ahead(horizon, now, tolerance)
   local distance = horizon[1] - now + horizon[2]
-  if distance <= TOLERANCE * interval then return 0 end
+  if distance <= tolerance then return 0 end
   return distance
 end
 
@@ -17,10 +17,10 @@ local function later(horizon, by)
   return { horizon[1] + carry, beyond - carry }
 end
 
-local function whole_room(distance, capacity, interval)
-  local room = max(0, floor(capacity - distance / interval + TOLERANCE))
-  if distance > (capacity - room + TOLERANCE) * interval then return max(0, room - 1) end
-  if distance <= (capacity - (room + 1) + TOLERANCE) * interval then return room + 1 end
+local function whole_room(distance, capacity, interval, tolerance)
+  local room = max(0, floor(capacity - (distance - tolerance) / interval))
+  if distance > (capacity - room) * interval + tolerance then return max(0, room - 1) end
+  if distance <= (capacity - (room + 1)) * interval + tolerance then return room + 1 end
   return room
 end
 
@@ -53,20 +53,20 @@ end
 local function transition(state, now, cost, capacity, interval)
   capacity, interval = tonumber(capacity), tonumber(interval)
   local span = capacity * interval
-  local reanchored = state ~= nil and ahead(state, now, interval) > 2 * span
+  local tolerance = min(UNIT_TOLERANCE * interval, TIME_TOLERANCE)
+  local reanchored = state ~= nil and ahead(state, now, tolerance) > 2 * span
   local horizon = reanchored and later({ now, 0 }, span) or state or { now, 0 }
-  local before = ahead(horizon, now, interval)
-  local room = whole_room(before, capacity, interval)
-  local passed = TOLERANCE * interval
-  local wait = time_until(horizon, now, passed)
+  local before = ahead(horizon, now, tolerance)
+  local room = whole_room(before, capacity, interval, tolerance)
+  local wait = time_until(horizon, now, tolerance)
 
   if cost == 0 then return true, room, 0, wait, wait, nil end
   if cost <= room then
     local next = later(before > 0 and horizon or { now, 0 }, cost * interval)
-    return true, whole_room(ahead(next, now, interval), capacity, interval), 0, time_until(next, now, passed), wait, next
+    return true, whole_room(ahead(next, now, tolerance), capacity, interval, tolerance), 0, time_until(next, now, tolerance), wait, next
   end
   local retry = huge
-  if cost <= capacity then retry = time_until(horizon, now, (capacity - cost + TOLERANCE) * interval) end
+  if cost <= capacity then retry = time_until(horizon, now, (capacity - cost) * interval + tolerance) end
   return false, room, retry, wait, 0, reanchored and horizon or nil
 end
 

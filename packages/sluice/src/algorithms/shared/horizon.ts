@@ -4,7 +4,7 @@
  * today's epoch. Twin: horizon.lua.
  */
 import type { Numbers, Step } from '../../model/algorithm.ts';
-import { deny, look, spend, TOLERANCE } from '../../model/algorithm.ts';
+import { deny, look, spend, TIME_TOLERANCE, UNIT_TOLERANCE } from '../../model/algorithm.ts';
 
 /** One attempt where each unit takes `interval` microseconds of the future and at most `capacity` units may be ahead. */
 export function bookingStep(
@@ -15,28 +15,29 @@ export function bookingStep(
   interval: number,
 ): Step<Numbers> {
   const span = capacity * interval;
-  const reanchored = state !== undefined && ahead(state, now, interval) > 2 * span;
+  const tolerance = Math.min(UNIT_TOLERANCE * interval, TIME_TOLERANCE);
+  const reanchored = state !== undefined && ahead(state, now, tolerance) > 2 * span;
   const horizon = reanchored ? later([now, 0], span) : (state ?? [now, 0]);
-  const before = ahead(horizon, now, interval);
-  const room = wholeRoom(before, capacity, interval);
+  const before = ahead(horizon, now, tolerance);
+  const room = wholeRoom(before, capacity, interval, tolerance);
 
-  const wait = timeUntil(horizon, now, TOLERANCE * interval);
+  const wait = timeUntil(horizon, now, tolerance);
 
   if (cost === 0) return look(room, wait, wait);
   if (cost <= room) {
     const next = later(before > 0 ? horizon : [now, 0], cost * interval);
-    const remaining = wholeRoom(ahead(next, now, interval), capacity, interval);
-    return spend(remaining, timeUntil(next, now, TOLERANCE * interval), next, wait);
+    const remaining = wholeRoom(ahead(next, now, tolerance), capacity, interval, tolerance);
+    return spend(remaining, timeUntil(next, now, tolerance), next, wait);
   }
-  const fits = (capacity - cost + TOLERANCE) * interval;
+  const fits = (capacity - cost) * interval + tolerance;
   const retry = cost > capacity ? Number.POSITIVE_INFINITY : timeUntil(horizon, now, fits);
   return deny(room, retry, wait, reanchored ? horizon : undefined);
 }
 
 /** Microseconds from now to the horizon; 0 when it has passed. */
-function ahead([whole = 0, fraction = 0]: Numbers, now: number, interval: number): number {
+function ahead([whole = 0, fraction = 0]: Numbers, now: number, tolerance: number): number {
   const distance = whole - now + fraction;
-  return distance <= TOLERANCE * interval ? 0 : distance;
+  return distance <= tolerance ? 0 : distance;
 }
 
 function later([whole = 0, fraction = 0]: Numbers, by: number): Numbers {
@@ -45,11 +46,11 @@ function later([whole = 0, fraction = 0]: Numbers, by: number): Numbers {
   return [whole + carry, beyond - carry];
 }
 
-/** Whole units that can still be booked: the largest n with distance <= (capacity - n + TOLERANCE) * interval. */
-function wholeRoom(distance: number, capacity: number, interval: number): number {
-  const room = Math.max(0, Math.floor(capacity - distance / interval + TOLERANCE));
-  if (distance > (capacity - room + TOLERANCE) * interval) return Math.max(0, room - 1);
-  return distance <= (capacity - (room + 1) + TOLERANCE) * interval ? room + 1 : room;
+/** Whole units that can still be booked: the largest n with distance <= (capacity - n) * interval + tolerance. */
+function wholeRoom(distance: number, capacity: number, interval: number, tolerance: number): number {
+  const room = Math.max(0, Math.floor(capacity - (distance - tolerance) / interval));
+  if (distance > (capacity - room) * interval + tolerance) return Math.max(0, room - 1);
+  return distance <= (capacity - (room + 1)) * interval + tolerance ? room + 1 : room;
 }
 
 /** The first whole microsecond from now at which the horizon is at most `target` away: estimated, then made exact. */

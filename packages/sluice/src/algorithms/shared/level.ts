@@ -4,7 +4,7 @@
  * absolute moment with a fraction of a microsecond does not fit a double. Twin: level.lua.
  */
 import type { Numbers, Step } from '../../model/algorithm.ts';
-import { deny, look, spend, TOLERANCE } from '../../model/algorithm.ts';
+import { deny, look, spend, TIME_TOLERANCE, UNIT_TOLERANCE } from '../../model/algorithm.ts';
 import { MICROS_PER_SECOND } from '../../model/duration.ts';
 
 /** One attempt against a level of at most `capacity` that drains `rate` units a second. */
@@ -15,36 +15,36 @@ export function drainingStep(
   capacity: number,
   rate: number,
 ): Step<Numbers> {
+  const tolerance = Math.min(UNIT_TOLERANCE, (TIME_TOLERANCE * rate) / MICROS_PER_SECOND);
   const [stored = 0, storedAt = now] = state ?? [];
   const level = Math.min(stored, capacity);
   const reanchored = storedAt - now > (capacity / rate) * MICROS_PER_SECOND;
   const since = reanchored ? now : storedAt;
   const at = Math.max(now, since);
-  const left = drained(level, at - since, rate);
-  const room = wholeRoom(capacity, left);
-
-  const reset = left === 0 ? 0 : since - now + drainTime(level, TOLERANCE, rate);
+  const left = drained(level, at - since, rate, tolerance);
+  const room = wholeRoom(capacity, left, tolerance);
+  const reset = left === 0 ? 0 : since - now + drainTime(level, tolerance, rate);
 
   if (cost === 0) return look(room, reset);
   if (cost <= room) {
     const after = Math.min(capacity, left + cost);
-    return spend(wholeRoom(capacity, after), at - now + drainTime(after, TOLERANCE, rate), [after, at]);
+    return spend(wholeRoom(capacity, after, tolerance), at - now + drainTime(after, tolerance, rate), [after, at]);
   }
-  const fits = capacity - cost + TOLERANCE;
+  const fits = capacity - cost + tolerance;
   const retry = cost > capacity ? Number.POSITIVE_INFINITY : since - now + drainTime(level, fits, rate);
   return deny(room, retry, reset, reanchored ? [level, now] : undefined);
 }
 
-function drained(level: number, elapsed: number, rate: number): number {
+function drained(level: number, elapsed: number, rate: number, tolerance: number): number {
   const left = level - (elapsed * rate) / MICROS_PER_SECOND;
-  return left <= TOLERANCE ? 0 : left;
+  return left <= tolerance ? 0 : left;
 }
 
-/** Whole units that fit on top of `level`: the largest n with level <= capacity - n + TOLERANCE. */
-function wholeRoom(capacity: number, level: number): number {
-  const room = Math.floor(capacity - level + TOLERANCE);
-  if (level > capacity - room + TOLERANCE) return Math.max(0, room - 1);
-  return level <= capacity - (room + 1) + TOLERANCE ? room + 1 : room;
+/** Whole units that fit on top of `level`: the largest n with level <= capacity - n + tolerance. */
+function wholeRoom(capacity: number, level: number, tolerance: number): number {
+  const room = Math.floor(capacity - level + tolerance);
+  if (level > capacity - room + tolerance) return Math.max(0, room - 1);
+  return level <= capacity - (room + 1) + tolerance ? room + 1 : room;
 }
 
 /** The first whole microsecond at which `level` has drained to `target`: estimated, then made exact. */

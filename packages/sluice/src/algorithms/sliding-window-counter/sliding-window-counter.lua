@@ -2,7 +2,7 @@
 -- Twin: sliding-window-counter.ts, which explains. In Redis: see shared/counts.lua.
 local counts = require('shared/counts')
 local floor, ceil, min, max, huge = math.floor, math.ceil, math.min, math.max, math.huge
-local TOLERANCE = 1e-9
+local UNIT_TOLERANCE, TIME_TOLERANCE = 1e-9, 0.1
 
 local function window_at(state, now, size)
   local opens = now - (now % size)
@@ -14,13 +14,17 @@ local function window_at(state, now, size)
   return opens, 0, 0
 end
 
+local function tolerance_of(count, size)
+  return min(UNIT_TOLERANCE, (TIME_TOLERANCE * count) / size)
+end
+
 local function faded(count, elapsed, size)
-  return floor((count * (size - elapsed)) / size + TOLERANCE)
+  return floor((count * (size - elapsed)) / size + tolerance_of(count, size))
 end
 
 local function fade_time(count, room, size)
   if faded(count, 0, size) <= room then return 0 end
-  local elapsed = max(0, ceil(size * (1 - (room + 1 - TOLERANCE) / count)))
+  local elapsed = max(0, ceil(size * (1 - (room + 1 - tolerance_of(count, size)) / count)))
   while elapsed > 0 and faded(count, elapsed - 1, size) <= room do elapsed = elapsed - 1 end
   while faded(count, elapsed, size) > room do elapsed = elapsed + 1 end
   return elapsed

@@ -4,7 +4,7 @@
  * 2 x limit in any time of one window. State: [window start, current, previous]. Twin: sliding-window-counter.lua.
  */
 import type { Algorithm, Numbers } from '../../model/algorithm.ts';
-import { deny, look, spend, TOLERANCE } from '../../model/algorithm.ts';
+import { deny, look, spend, TIME_TOLERANCE, UNIT_TOLERANCE } from '../../model/algorithm.ts';
 import { toMicros } from '../../model/duration.ts';
 import type { SlidingWindowCounterPolicy } from '../../model/policy.ts';
 
@@ -16,7 +16,6 @@ export const slidingWindowCounterAlgorithm: Algorithm<SlidingWindowCounterPolicy
     const [start, current, previous] = reanchored ? gathered(state, now, size, limit) : windowAt(state, now, size);
     const elapsed = Math.max(0, now - start);
     const room = Math.max(0, limit - current - faded(previous, elapsed, size));
-
 
     if (cost > 0 && cost <= room) {
       const counted = current + cost;
@@ -48,15 +47,17 @@ function gathered([, current = 0, previous = 0]: Numbers, now: number, size: num
 
 /** What is left of a previous window's count after `elapsed` of the current one. */
 function faded(count: number, elapsed: number, size: number): number {
-  return Math.floor((count * (size - elapsed)) / size + TOLERANCE);
+  return Math.floor((count * (size - elapsed)) / size + toleranceOf(count, size));
+}
+
+function toleranceOf(count: number, size: number): number {
+  return Math.min(UNIT_TOLERANCE, (TIME_TOLERANCE * count) / size);
 }
 
 /** The moment the cost fits: in this window while `previous` fades, or in the next one where `current` has become previous. */
 function crossing(start: number, current: number, previous: number, cost: number, limit: number, size: number): number {
   const room = limit - cost - current;
-  return room >= 0
-    ? start + fadeTime(previous, room, size)
-    : start + size + fadeTime(current, limit - cost, size);
+  return room >= 0 ? start + fadeTime(previous, room, size) : start + size + fadeTime(current, limit - cost, size);
 }
 
 function resetAfter(start: number, current: number, previous: number, size: number, now: number): number {
@@ -67,7 +68,7 @@ function resetAfter(start: number, current: number, previous: number, size: numb
 /** The first whole microsecond of a window at which at most `room` is left of `count`: estimated, then made exact. */
 function fadeTime(count: number, room: number, size: number): number {
   if (faded(count, 0, size) <= room) return 0;
-  let elapsed = Math.max(0, Math.ceil(size * (1 - (room + 1 - TOLERANCE) / count)));
+  let elapsed = Math.max(0, Math.ceil(size * (1 - (room + 1 - toleranceOf(count, size)) / count)));
   while (elapsed > 0 && faded(count, elapsed - 1, size) <= room) elapsed -= 1;
   while (faded(count, elapsed, size) > room) elapsed += 1;
   return elapsed;

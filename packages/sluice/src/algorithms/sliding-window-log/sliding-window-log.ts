@@ -46,9 +46,7 @@ export function logTransition(
 
   if (cost === 0) return look(room, reset);
   if (cost <= room) {
-    const change = reanchored
-      ? { drop: stored.length, at, cost: used + cost }
-      : { drop: first, at, cost };
+    const change = reanchored ? { drop: stored.length, at, cost: used + cost } : { drop: first, at, cost };
     return spend(room - cost, at + size - now, change);
   }
   const retry = cost > limit ? Number.POSITIVE_INFINITY : leaves(log!, first, limit - cost) + size - now;

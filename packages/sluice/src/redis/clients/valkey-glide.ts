@@ -24,8 +24,8 @@ export function runScriptWith(client: ValkeyGlideClient): RunScript {
   return scriptRunner(senderOf(client));
 }
 
-/** A cluster client is told which node, because it does not know the keys of a custom command; only it can lack a SELECT. */
+/** A cluster client is told which node, because it does not know the keys of a custom command; only it has fcallWithRoute. */
 function senderOf(client: ValkeyGlideClient): SendCommand {
-  if ('select' in client) return (words) => client.customCommand(words);
+  if (!('fcallWithRoute' in client)) return (words) => client.customCommand(words);
   return (words, key) => client.customCommand(words, { route: { type: 'primarySlotKey', key } });
 }

@@ -1,0 +1,363 @@
+/**
+ * What every store must do, as a list of cases that any test runner can run:
+ *
+ *     for (const { name, run } of storeContract(({ clock }) => myStore({ clock }))) test(name, run);
+ *
+ * Each case makes a store of its own on a clock of its own, and must find it empty. Time only passes when a case says so.
+ */
+import { type Limiter, limiterOver } from '../limiter/limiter.ts';
+import { type ManualClock, manualClock } from '../model/clock.ts';
+import type { RateLimitResult } from '../model/decision.ts';
+import { MICROS_PER_MS } from '../model/duration.ts';
+import {
+  checkPolicy,
+  fixedWindow,
+  gcra,
+  leakyBucket,
+  limitOf,
+  type Policy,
+  slidingWindowCounter,
+  slidingWindowLog,
+  tokenBucket,
+} from '../model/policy.ts';
+import type { MaybePromise, Store } from '../model/store.ts';
+import { caseTables } from './cases.generated.ts';
+import type { CaseTable } from './cases.ts';
+import { equal, isTrue } from './expectations.ts';
+
+export interface ContractCase {
+  readonly name: string;
+  run(): Promise<void>;
+}
+
+export type MakeStore = (options: { readonly clock: ManualClock }) => MaybePromise<Store>;
+
+/** One of each, with room for interesting traffic. */
+const POLICIES: readonly Policy[] = [
+  fixedWindow({ limit: 10, window: '10s' }),
+  fixedWindow({ limit: 10, window: '10s', align: 'first', name: 'fixed-window-first' }),
+  slidingWindowLog({ limit: 10, window: '10s' }),
+  slidingWindowCounter({ limit: 10, window: '10s' }),
+  tokenBucket({ capacity: 10, refillRate: 1 / 3 }),
+  leakyBucket({ capacity: 10, leakRate: '90/m' }),
+  leakyBucket({ capacity: 10, leakRate: 7, mode: 'shaping', name: 'leaky-bucket-shaping' }),
+  gcra({ limit: 30, period: '1m', capacity: 10 }),
+];
+
+const START_MS = 1_763_280_000_123.456;
+
+export function storeContract(makeStore: MakeStore): readonly ContractCase[] {
+  const withStore = (name: string, body: (store: Store, clock: ManualClock) => Promise<void>): ContractCase => ({
+    name,
+    run: async () => {
+      const clock = manualClock(START_MS);
+      await body(await makeStore({ clock }), clock);
+    },
+  });
+
+  return [
+    ...caseTables.map((table) =>
+      withStore(`case table, ${table.policy.algorithm}: ${table.title}`, (store, clock) =>
+        runTable(store, clock, table),
+      ),
+    ),
+    ...POLICIES.flatMap((policy) => [
+      withStore(`${policy.name}: keeps the laws in random traffic`, (store, clock) =>
+        lawfulTraffic(store, clock, policy),
+      ),
+      withStore(`${policy.name}: time going backwards mints nothing`, (store, clock) =>
+        backwards(store, clock, policy),
+      ),
+      withStore(`${policy.name}: concurrent attempts admit exactly the limit`, (store) => concurrent(store, policy)),
+      withStore(`${policy.name}: no two keys share state`, (store) => keysApart(store, policy)),
+    ]),
+    withStore('no two policies share state', policiesApart),
+    withStore('an attempt spends from all of its policies or from none', allOrNothing),
+    withStore('a denied attempt shows the others as they stand', deniedShowsOthers),
+    withStore('a raised or lowered limit keeps the state', changedLimits),
+    withStore('a dry run spends nothing', dryRun),
+    withStore('forget makes a key as good as new, and only that key', forgets),
+    withStore('history lists what a log admitted', history),
+  ];
+}
+
+const single = (store: Store, policy: Policy): Limiter => limiterOver({ policy, store });
+
+async function runTable(store: Store, clock: ManualClock, { policy, rows }: CaseTable): Promise<void> {
+  const limiter = single(store, checkPolicy(policy));
+  for (const [at, cost, allowed, remaining, retryAfter, resetAfter, delay, why] of rows) {
+    clock.set(at * 1000);
+    const result = await limiter.attempt('someone', { cost });
+    const seen = [result.allowed, result.remaining, result.retryAfter, result.resetAfter, result.delay];
+    const never = retryAfter === 'never' ? Number.POSITIVE_INFINITY : retryAfter;
+    equal(seen, [allowed, remaining, never, resetAfter, delay], `at ${at} s, cost ${cost}: ${why}`);
+  }
+}
+
+/** The same numbers on every run: a store that fails should fail again. */
+function* traffic(steps: number): Generator<{ gap: number; cost: number }> {
+  let seed = 20_261_116;
+  const below = (n: number): number => {
+    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((seed / 2 ** 32) * n);
+  };
+  for (let step = 0; step < steps; step += 1) {
+    yield {
+      gap: below(4) === 0 ? below(5_000_000) : below(3) * below(400_000),
+      cost: below(4) === 0 ? below(13) : below(3),
+    };
+  }
+}
+
+/** Time only goes forward here: a store may forget what is out of date at any later time it has seen. */
+async function lawfulTraffic(store: Store, clock: ManualClock, policy: Policy): Promise<void> {
+  const limiter = single(store, policy);
+  const moment = momentOf(clock);
+  for (const { gap, cost } of traffic(80)) {
+    moment.forward(gap);
+    const before = await limiter.peek('someone');
+    const result = await limiter.attempt('someone', { cost });
+    const after = await limiter.peek('someone');
+    equal(result.allowed, cost <= before.remaining, 'remaining is what would be allowed');
+    equal(
+      [result.remaining, result.resetAfter],
+      [after.remaining, after.resetAfter],
+      'cost 0 looks, and its numbers are true',
+    );
+    if (!result.allowed) {
+      equal([after.remaining, after.resetAfter], [before.remaining, before.resetAfter], 'denied changes nothing');
+      equal(
+        result.retryAfter === Number.POSITIVE_INFINITY,
+        cost > limitOf(policy),
+        'never only for what is above the limit',
+      );
+    }
+    if (result.retryAfter !== null && result.retryAfter !== Number.POSITIVE_INFINITY && gap % 2 === 0) {
+      await promiseKept(limiter, moment, result.retryAfter, cost);
+    }
+    if (result.allowed && gap % 5 === 0) await forgottenInTime(limiter, moment, after);
+  }
+}
+
+async function promiseKept(limiter: Limiter, moment: Moments, retryAfter: number, cost: number): Promise<void> {
+  moment.forward(Math.round(retryAfter * 1e6) - 1);
+  equal(
+    (await limiter.peek('someone', { cost })).allowed,
+    false,
+    `still denied just before ${retryAfter} s have passed`,
+  );
+  moment.forward(1);
+  equal((await limiter.peek('someone', { cost })).allowed, true, `allowed when ${retryAfter} s have passed`);
+}
+
+async function forgottenInTime(
+  limiter: Limiter,
+  moment: Moments,
+  { resetAfter, limit }: RateLimitResult,
+): Promise<void> {
+  if (resetAfter === 0) return;
+  moment.forward(Math.round(resetAfter * 1e6) - 1);
+  equal((await limiter.peek('someone')).resetAfter, 0.000001, 'not as good as new just before resetAfter');
+  moment.forward(1);
+  const { remaining, resetAfter: left } = await limiter.peek('someone');
+  equal([remaining, left], [limit, 0], 'as good as new at resetAfter');
+}
+
+interface Moments {
+  forward(micros: number): void;
+}
+
+/** Whole microseconds, counted here: adding fractions of milliseconds to a clock would lose some. */
+function momentOf(clock: ManualClock): Moments {
+  let micros = Math.round(clock.now() * MICROS_PER_MS);
+  return {
+    forward(by) {
+      micros += by;
+      clock.set(micros / MICROS_PER_MS);
+    },
+  };
+}
+
+async function backwards(store: Store, clock: ManualClock, policy: Policy): Promise<void> {
+  const limiter = single(store, policy);
+  await limiter.attempt('someone', { cost: 7 });
+  for (const back of [0.001, 1, 1000, 60_000, 86_400_000]) {
+    clock.set(START_MS - back);
+    const { remaining } = await limiter.peek('someone');
+    isTrue(remaining <= 3, `${back} ms back: ${remaining} remaining after 7 of 10 were spent`);
+  }
+  let admitted = 0;
+  clock.set(START_MS - 86_400_000);
+  for (let attempt = 0; attempt < 10; attempt += 1) {
+    if ((await limiter.attempt('someone')).allowed) admitted += 1;
+  }
+  isTrue(admitted <= 3, `a day back: ${admitted} more admitted after 7 of 10 were spent`);
+  clock.advance(60_000);
+  isTrue((await limiter.attempt('someone')).allowed, 'a minute later the key is not locked out');
+}
+
+async function concurrent(store: Store, policy: Policy): Promise<void> {
+  const limiter = single(store, policy);
+  const results = await Promise.all(Array.from({ length: 50 }, () => limiter.attempt('someone')));
+  equal(results.filter(({ allowed }) => allowed).length, 10, 'admitted of 50 at one moment');
+}
+
+const NASTY_KEYS = [
+  '',
+  ' ',
+  '{',
+  '}',
+  '{}',
+  '}{',
+  ':',
+  '%',
+  '%25;',
+  '%7d;',
+  'a\nb',
+  'a\0b',
+  'ä',
+  '🦆',
+  '\ud800',
+  '\ud801',
+  '\ufffd',
+  'x'.repeat(10_000),
+  'x'.repeat(10_001),
+  '__proto__',
+];
+
+async function keysApart(store: Store, policy: Policy): Promise<void> {
+  const limiter = single(store, policy);
+  for (const [index, key] of NASTY_KEYS.entries()) {
+    const cost = (index % 9) + 1;
+    equal(
+      (await limiter.attempt(key, { cost })).remaining,
+      10 - cost,
+      `first attempt of ${JSON.stringify(key.slice(0, 20))}`,
+    );
+  }
+  for (const [index, key] of NASTY_KEYS.entries()) {
+    equal((await limiter.peek(key)).remaining, 9 - (index % 9), `what is left of ${JSON.stringify(key.slice(0, 20))}`);
+  }
+}
+
+async function policiesApart(store: Store): Promise<void> {
+  const named = POLICIES.map((policy, index) => checkPolicy({ ...policy, name: `${policy.name}:${index}` }));
+  for (const policy of [...POLICIES, ...named]) {
+    equal(
+      (await single(store, policy).attempt('someone', { cost: 4 })).remaining,
+      6,
+      `first attempt under ${policy.name}`,
+    );
+  }
+}
+
+async function allOrNothing(store: Store): Promise<void> {
+  const tight = gcra({ limit: 1, period: '1h', capacity: 2, name: 'tight' });
+  const limiter = limiterOver({ policies: [...POLICIES, tight], store });
+  const allowed = await limiter.attempt('someone', { cost: 2 });
+  equal([allowed.allowed, allowed.policy, allowed.remaining], [true, 'tight', 0], 'the tightest policy binds');
+  equal(
+    allowed.decisions.map(({ remaining }) => remaining),
+    [8, 8, 8, 8, 8, 8, 8, 8, 0],
+    'all are spent from',
+  );
+  const denied = await limiter.attempt('someone');
+  equal([denied.allowed, denied.policy, denied.retryAfter], [false, 'tight', 3600], 'one denies');
+  const after = await limiter.peek('someone');
+  equal(
+    after.decisions.map(({ remaining }) => remaining),
+    [8, 8, 8, 8, 8, 8, 8, 8, 0],
+    'and nothing is spent from any',
+  );
+}
+
+async function deniedShowsOthers(store: Store): Promise<void> {
+  const wide = tokenBucket({ capacity: 10, refillRate: 1, name: 'wide' });
+  const narrow = tokenBucket({ capacity: 3, refillRate: 1, name: 'narrow' });
+  const { decisions } = await limiterOver({ policies: [wide, narrow], store }).attempt('someone', { cost: 4 });
+  equal(
+    decisions.map(({ allowed, remaining, retryAfter, resetAfter }) => [allowed, remaining, retryAfter, resetAfter]),
+    [
+      [true, 10, null, 0],
+      [false, 3, Number.POSITIVE_INFINITY, 0],
+    ],
+    'wide would allow it and is as it was; narrow never can',
+  );
+}
+
+async function changedLimits(store: Store): Promise<void> {
+  const sizes: readonly ((size: number) => Policy)[] = [
+    (limit) => fixedWindow({ limit, window: '1h' }),
+    (limit) => slidingWindowLog({ limit, window: '1h' }),
+    (limit) => slidingWindowCounter({ limit, window: '1h' }),
+    (capacity) => tokenBucket({ capacity, refillRate: '1/h' }),
+    (capacity) => leakyBucket({ capacity, leakRate: '1/h' }),
+    (capacity) => leakyBucket({ capacity, leakRate: '1/h', mode: 'shaping' }),
+    (capacity) => gcra({ limit: 1, period: '1h', capacity }),
+  ];
+  for (const sized of sizes) {
+    const remaining = async (size: number): Promise<number> =>
+      (await single(store, sized(size)).peek('someone')).remaining;
+    await single(store, sized(10)).attempt('someone', { cost: 4 });
+    const { algorithm } = sized(1);
+    equal(
+      [await remaining(10), await remaining(300), await remaining(5), await remaining(4)],
+      [6, 296, 1, 0],
+      `${algorithm}: what was spent stays spent`,
+    );
+    equal(
+      (await single(store, sized(70_000)).attempt('someone', { cost: 60_000 })).remaining,
+      9_996,
+      `${algorithm}: raised`,
+    );
+    equal(await remaining(10), 0, `${algorithm}: lowered again`);
+  }
+}
+
+async function dryRun(store: Store): Promise<void> {
+  for (const policy of POLICIES) {
+    const limiter = single(store, policy);
+    const would = await limiter.peek('someone', { cost: 4 });
+    const wouldNot = await limiter.peek('someone', { cost: 11 });
+    equal([would.allowed, would.remaining, would.resetAfter], [true, 10, 0], `${policy.name}: would be allowed`);
+    equal([wouldNot.allowed, wouldNot.retryAfter], [false, Number.POSITIVE_INFINITY], `${policy.name}: never would`);
+    equal((await limiter.attempt('someone', { cost: 10 })).allowed, true, `${policy.name}: and nothing was spent`);
+  }
+}
+
+async function forgets(store: Store): Promise<void> {
+  const limiter = limiterOver({ policies: POLICIES, store });
+  await limiter.attempt('someone', { cost: 10 });
+  await limiter.attempt('other', { cost: 3 });
+  await limiter.reset('someone');
+  await limiter.reset('nobody');
+  const fresh = await limiter.peek('someone');
+  equal(
+    fresh.decisions.map(({ remaining, resetAfter }) => [remaining, resetAfter]),
+    POLICIES.map(() => [10, 0]),
+    'as good as new',
+  );
+  equal((await limiter.peek('other')).remaining, 7, 'another key keeps what it spent');
+}
+
+async function history(store: Store, clock: ManualClock): Promise<void> {
+  const limiter = single(store, slidingWindowLog({ limit: 10, window: '10s' }));
+  equal(await limiter.history('someone'), [], 'nothing yet');
+  for (const [at, cost] of [
+    [1_000_000, 2],
+    [1_000_000.001, 1],
+    [1_004_000, 3],
+    [1_004_000, 1],
+  ] as const) {
+    clock.set(at);
+    await limiter.attempt('someone', { cost });
+  }
+  const pair = { at: 1000, cost: 2 };
+  const rest = [
+    { at: 1000.000001, cost: 1 },
+    { at: 1004, cost: 4 },
+  ];
+  equal(await limiter.history('someone'), [pair, ...rest], 'exact to the microsecond');
+  clock.set(1_010_000);
+  equal(await limiter.history('someone'), rest, 'without what has left the window');
+}

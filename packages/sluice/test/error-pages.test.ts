@@ -1,0 +1,103 @@
+/**
+ * The pages in docs/errors/ cannot go stale: each code has a page and each page a code, the first example of a page is run
+ * and must fail with exactly the message the page quotes, and every other example is run and must not fail.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import * as ioredis from 'ioredis';
+import * as redis from 'redis';
+import { describe, expect, test } from 'vitest';
+import * as sluice from '../src/index.ts';
+import * as sluiceIoredis from '../src/redis/clients/ioredis.ts';
+import * as sluiceNodeRedis from '../src/redis/clients/node-redis.ts';
+import * as sluiceValkeyGlide from '../src/redis/clients/valkey-glide.ts';
+import * as sluiceRedis from '../src/redis/index.ts';
+
+const PAGES = new URL('../../../docs/errors/', import.meta.url);
+const ERRORS = new URL('../src/model/errors.ts', import.meta.url);
+
+/** What an example may import, by the name a reader would type. */
+const MODULES: Readonly<Record<string, object>> = {
+  ioredis,
+  redis,
+  sluice,
+  'sluice/ioredis': sluiceIoredis,
+  'sluice/node-redis': sluiceNodeRedis,
+  'sluice/redis': sluiceRedis,
+  'sluice/valkey-glide': sluiceValkeyGlide,
+};
+
+const codes = [...readFileSync(ERRORS, 'utf8').matchAll(/'(SLUICE_[A-Z_]+)'/g)].map(([, code]) => code!);
+const pages = readdirSync(PAGES).filter((file) => file !== 'README.md');
+const index = readFileSync(new URL('README.md', PAGES), 'utf8');
+
+test('every code has a page and every page a code', () => {
+  expect(pages.sort()).toEqual(codes.map((code) => `${code}.md`).sort());
+});
+
+test('the index lists every code once, in the order of the source, with a link and a line', () => {
+  const rows = [...index.matchAll(/^\| \[(\w+)\]\((.+?)\) \| (.+) \|$/gm)].map(([, code, link]) => [code, link]);
+  expect(rows).toEqual(codes.map((code) => [code, `${code}.md`]));
+});
+
+/** There, `error.path; // 'text'` claims what the field holds. */
+test('the example of the index works, and what it says about an error is true', async () => {
+  const claim = /^( *)(error\.\w+); \/\/ ('.*?').*$/gm;
+  const [example = ''] = blocksOf(index, 'ts');
+  expect.assertions(example.match(claim)?.length ?? Number.NaN);
+  await run(example.replace(claim, '$1expect($2).toBe($3);'));
+});
+
+describe.each(pages)('%s', (file) => {
+  const code = file.replace('.md', '');
+  const page = readFileSync(new URL(file, PAGES), 'utf8');
+  const [mistake = '', ...cures] = blocksOf(page, 'ts');
+
+  test('is laid out like the others', () => {
+    const headings = [...page.matchAll(/^#+ .+$/gm)].map(([heading]) => heading);
+    expect(headings.slice(0, 5)).toEqual([`# ${code}`, '## Example', '## Message', '## Usual causes', '## Cure']);
+    expect(headings.slice(5)).toEqual(headings.length > 5 ? ['## Why Sluice does not guess'] : []);
+    expect(cures).not.toEqual([]);
+  });
+
+  test('its example fails with the message it quotes', async () => {
+    const error = await run(mistake).then(
+      () => expect.unreachable('the example did not fail'),
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(sluice.SluiceError);
+    expect(error).toMatchObject({ code, page: `docs/errors/${code}.md` });
+    expect([(error as sluice.SluiceError).message]).toEqual(blocksOf(page, 'text'));
+  });
+
+  test.each(cures)('its cure works: %#', async (cure) => {
+    await run(cure);
+  });
+});
+
+function blocksOf(page: string, language: string): string[] {
+  return [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)\\n\`\`\`$`, 'gms'))].map(([, block]) => block!);
+}
+
+type Example = (load: (module: string) => object, expect: unknown) => Promise<void>;
+const AsyncFunction = (async () => {}).constructor as new (...source: string[]) => Example;
+
+/** Runs an example as a module of its own: it sees what it imports and nothing else of ours. */
+async function run(example: string): Promise<void> {
+  const imports = /^import (\{.+?\}) from ('.+?');$/gm;
+  const body = example.replace(imports, (_, names: string, module: string) => {
+    return `const ${names.replaceAll(' as ', ': ')} = load(${module});`;
+  });
+  await new AsyncFunction('load', 'expect', `'use strict';\n${body}`)(load, expect);
+}
+
+/** A module as an example sees it: a name it does not export is an error, as it is in a real import. */
+function load(module: string): object {
+  const exports = MODULES[module];
+  if (exports === undefined) throw new Error(`No example may import ${module} yet: add it to MODULES.`);
+  return new Proxy(exports, {
+    get: (_, name) => {
+      if (!(name in exports)) throw new Error(`${module} does not export ${String(name)}.`);
+      return exports[name as keyof typeof exports];
+    },
+  });
+}

@@ -1,0 +1,170 @@
+/** The embedded store: the contract, its bounds, and a million live keys. */
+import { describe, expect, test } from 'vitest';
+import {
+  createLimiter,
+  fixedWindow,
+  gcra,
+  manualClock,
+  memoryStore,
+  type Policy,
+  slidingWindowCounter,
+  slidingWindowLog,
+  tokenBucket,
+} from '../src/index.ts';
+import { storeContract } from '../src/testing/index.ts';
+
+describe('memory store', () => {
+  for (const { name, run } of storeContract(({ clock }) => memoryStore({ clock }))) test(name, run);
+});
+
+describe('memory store of few keys', () => {
+  for (const { name, run } of storeContract(({ clock }) => memoryStore({ clock, maxKeys: 64 }))) test(name, run);
+});
+
+const LIMIT = 5;
+const POLICIES: readonly Policy[] = [
+  fixedWindow({ limit: LIMIT, window: '1m' }),
+  fixedWindow({ limit: LIMIT, window: '1m', align: 'first' }),
+  slidingWindowLog({ limit: LIMIT, window: '1m' }),
+  slidingWindowCounter({ limit: LIMIT, window: '1m' }),
+  tokenBucket({ capacity: LIMIT, refillRate: '5/m' }),
+  gcra({ limit: LIMIT, period: '1m', capacity: LIMIT }),
+];
+
+const titles = POLICIES.map(
+  (policy) => [`${policy.algorithm} ${'align' in policy ? policy.align : ''}`, policy] as const,
+);
+
+describe.each(titles)('a full store, %s', (_, policy) => {
+  test('a flood of new keys does not free the keys that are limited', async () => {
+    const clock = manualClock(1_763_280_000_000);
+    const store = memoryStore({ clock, maxKeys: 1000 });
+    const limiter = createLimiter({ policy, store });
+    const limited = Array.from({ length: 500 }, (_, index) => `limited:${index}`);
+    for (const key of limited) await limiter.attempt(key, { cost: LIMIT });
+    for (let flood = 0; flood < 20_000; flood += 1) {
+      clock.advance(0.1);
+      await limiter.attempt(`flood:${flood}`);
+    }
+    const remaining = await Promise.all(limited.map(async (key) => (await limiter.peek(key)).remaining));
+    expect(remaining.filter((left) => left > 0)).toEqual([]);
+    expect(store.stats()).toEqual({ keys: 1000, evicted: 20_000 - 500 });
+  });
+
+  test('nothing but limited keys: a newcomer is let in and not remembered', async () => {
+    const store = memoryStore({ clock: manualClock(1_763_280_000_000), maxKeys: 100 });
+    const limiter = createLimiter({ policy, store });
+    for (let index = 0; index < 100; index += 1) await limiter.attempt(`limited:${index}`, { cost: LIMIT });
+    expect((await limiter.attempt('newcomer')).allowed).toBe(true);
+    expect((await limiter.peek('newcomer')).remaining).toBe(LIMIT);
+    expect((await limiter.peek('limited:0')).remaining).toBe(0);
+    expect(store.stats()).toEqual({ keys: 100, evicted: 1 });
+  });
+
+  test('exactly as many keys as fit are all remembered', async () => {
+    const store = memoryStore({ clock: manualClock(1_763_280_000_000), maxKeys: 5000 });
+    const limiter = createLimiter({ policy, store });
+    for (let index = 0; index < 5000; index += 1) await limiter.attempt(`key:${index}`);
+    const remaining = await Promise.all(
+      Array.from({ length: 5000 }, async (_, index) => (await limiter.peek(`key:${index}`)).remaining),
+    );
+    expect(new Set(remaining)).toEqual(new Set([LIMIT - 1]));
+    expect(store.stats()).toEqual({ keys: 5000, evicted: 0 });
+  });
+
+  test('what means nothing any more makes room, and is no eviction', async () => {
+    const clock = manualClock(1_763_280_000_000);
+    const store = memoryStore({ clock, maxKeys: 5000 });
+    const limiter = createLimiter({ policy, store });
+    for (let round = 0; round < 5; round += 1) {
+      for (let index = 0; index < 5000; index += 1) await limiter.attempt(`key:${round}:${index}`);
+      expect(store.stats()).toEqual({ keys: 5000, evicted: 0 });
+      clock.advance(180_000);
+    }
+  });
+
+  test('old states go away by themselves while others are used', async () => {
+    const clock = manualClock(1_763_280_000_000);
+    const store = memoryStore({ clock });
+    const limiter = createLimiter({ policy, store });
+    for (let index = 0; index < 20_000; index += 1) await limiter.attempt(`old:${index}`);
+    expect(store.stats().keys).toBe(20_000);
+    clock.advance(180_000);
+    for (let index = 0; index < 40_000; index += 1) await limiter.attempt('new');
+    expect(store.stats()).toEqual({ keys: 1, evicted: 0 });
+  });
+
+  test('the only key of a store of one key', async () => {
+    const store = memoryStore({ clock: manualClock(1_763_280_000_000), maxKeys: 1 });
+    const limiter = createLimiter({ policy, store });
+    for (const cost of [2, 2, 1]) expect((await limiter.attempt('one', { cost })).allowed).toBe(true);
+    expect((await limiter.attempt('one')).allowed).toBe(false);
+    expect((await limiter.attempt('two')).allowed).toBe(true);
+    expect((await limiter.attempt('one')).allowed).toBe(false);
+  });
+});
+
+test('the least constrained of several policies makes room', async () => {
+  const clock = manualClock(1_763_280_000_000);
+  const store = memoryStore({ clock, maxKeys: 100 });
+  const [window, log] = [
+    createLimiter({ policy: POLICIES[0]!, store }),
+    createLimiter({ policy: POLICIES[2]!, store }),
+  ];
+  for (let index = 0; index < 40; index += 1) await window.attempt(`limited:${index}`, { cost: LIMIT });
+  for (let index = 0; index < 40; index += 1) await log.attempt(`limited:${index}`, { cost: LIMIT });
+  for (let index = 0; index < 2000; index += 1) await (index % 2 === 0 ? window : log).attempt(`flood:${index}`);
+  for (let index = 0; index < 40; index += 1) {
+    expect((await window.peek(`limited:${index}`)).remaining).toBe(0);
+    expect((await log.peek(`limited:${index}`)).remaining).toBe(0);
+  }
+  expect(store.stats().keys).toBe(100);
+});
+
+describe('a million live keys', () => {
+  const MILLION = 1_000_000;
+  const exact: readonly Policy[] = [
+    tokenBucket({ capacity: 3, refillRate: '1/h' }),
+    slidingWindowCounter({ limit: 3, window: '1h' }),
+    slidingWindowLog({ limit: 3, window: '1h' }),
+  ];
+
+  test.each(exact.map((policy) => [policy.algorithm, policy] as const))(
+    '%s: every one is limited exactly',
+    (_, policy) => {
+      const clock = manualClock(1_763_280_000_000);
+      const store = memoryStore({ clock });
+      const decide = (index: number, cost: number) =>
+        store.decide([{ key: `user:${index}`, policy, cost }]).verdicts[0]!;
+      let wrong = 0;
+      const expectAll = (
+        cost: (spent: number) => number,
+        allowed: boolean,
+        remaining: (spent: number) => number,
+      ): void => {
+        for (let index = 0; index < MILLION; index += 1) {
+          const spent = 1 + (index % 3);
+          const seen = decide(index, cost(spent));
+          if (seen.allowed !== allowed || seen.remaining !== remaining(spent)) wrong += 1;
+        }
+      };
+      expectAll(
+        (spent) => spent,
+        true,
+        (spent) => 3 - spent,
+      );
+      expectAll(
+        (spent) => 4 - spent,
+        false,
+        (spent) => 3 - spent,
+      );
+      expectAll(
+        (spent) => 3 - spent,
+        true,
+        () => 0,
+      );
+      expect(store.stats()).toEqual({ keys: MILLION, evicted: 0 });
+      expect(wrong).toBe(0);
+    },
+  );
+});

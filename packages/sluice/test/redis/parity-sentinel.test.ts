@@ -1,0 +1,3 @@
+import { paritySuite } from './support/parity-suite.ts';
+
+paritySuite('sentinel');

@@ -1,0 +1,78 @@
+/** Random policies and traces through the TypeScript and the Lua twins; they must agree to the last digit. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { bundleLua, sha1 } from '../../../../tools/bundle-lua.mjs';
+import { limitOf, type Policy } from '../../src/model/policy.ts';
+import { checkWords } from '../../src/redis/redis-store.ts';
+import type { RunScript, Script } from '../../src/redis/run-script.ts';
+import { KINDS, type Kind, type Random, randomCost, randomFrom, randomPolicy, randomStep } from './random.ts';
+import { typescriptTwin } from './reference.ts';
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+function traceScript(): Script {
+  const source = bundleLua(here('../../src'), 'trace', readFileSync(here('trace.lua'), 'utf8'));
+  return { source, sha1: sha1(source) };
+}
+
+interface Attempt {
+  readonly now: number;
+  readonly cost: number;
+  readonly policy: Policy;
+}
+
+/** Traffic on one key. Now and then the policy's numbers change under it, as a plan would. */
+function randomTrace(random: Random, kind: Kind, length: number): Attempt[] {
+  let policy = randomPolicy(random, kind);
+  let now = random.pick([0, 1_000_000, 1_763_280_000_123_456]);
+  return Array.from({ length }, () => {
+    if (random.real() < 0.01) policy = randomPolicy(random, kind);
+    now = Math.max(0, now + randomStep(random, policy));
+    return { now, cost: randomCost(random, limitOf(policy)), policy };
+  });
+}
+
+const line = (now: number, words: readonly number[], { cost, policy }: Attempt): string =>
+  `${words.join(' ')} @${now} cost ${cost} ${JSON.stringify(policy)}`;
+
+function typescriptLines(trace: readonly Attempt[]): string[] {
+  const twin = typescriptTwin();
+  return trace.map((attempt) => {
+    const { allowed, remaining, retryAfter, resetAfter, delay } = twin.attempt(
+      attempt.now,
+      attempt.cost,
+      attempt.policy,
+    );
+    const never = retryAfter === Number.POSITIVE_INFINITY;
+    return line(attempt.now, [allowed ? 1 : 0, remaining, never ? -1 : retryAfter, resetAfter, delay], attempt);
+  });
+}
+
+async function luaLines(run: RunScript, script: Script, key: string, trace: readonly Attempt[]): Promise<string[]> {
+  const args = trace.flatMap((attempt) => [String(attempt.now), ...checkWords({ key, ...attempt })]);
+  const lines = String(await run(script, [key], args)).split('\n');
+  return lines.map((text, index) => line(trace[index]!.now, text.split(' ').map(Number), trace[index]!));
+}
+
+export interface ParityReport {
+  readonly steps: number;
+  /** The first step at which they differ, with the trace that leads to it. */
+  readonly difference: { typescript: string; lua: string; step: number; kind: Kind } | undefined;
+}
+
+const TRACE_LENGTH = 500;
+
+export async function compareTwins(run: RunScript, seed: number, steps: number): Promise<ParityReport> {
+  const random = randomFrom(seed);
+  const script = traceScript();
+  for (let done = 0, trace = 0; done < steps; done += TRACE_LENGTH, trace += 1) {
+    const kind = KINDS[trace % KINDS.length]!;
+    const attempts = randomTrace(random, kind, TRACE_LENGTH);
+    const typescript = typescriptLines(attempts);
+    const lua = await luaLines(run, script, `parity:{${seed}:${trace}}`, attempts);
+    const step = typescript.findIndex((text, index) => text !== lua[index]);
+    if (step >= 0)
+      return { steps: done + step, difference: { typescript: typescript[step]!, lua: lua[step]!, step, kind } };
+  }
+  return { steps, difference: undefined };
+}
