@@ -1,0 +1,229 @@
+/**
+ * What the compiler refuses before anything runs, and what it must let pass. `tsc` is the test: it fails when a line marked
+ * as wrong compiles. The calls stand in functions that are never called.
+ */
+import type { GlideClient, GlideClusterClient } from '@valkey/valkey-glide';
+import { Cluster, Redis } from 'ioredis';
+import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
+import { expect, test } from 'vitest';
+import {
+  createLimiter,
+  type Duration,
+  fixedWindow,
+  gcra,
+  type Limiter,
+  leakyBucket,
+  manualClock,
+  memoryStore,
+  type Policy,
+  type Rate,
+  type RateLimitResult,
+  slidingWindowCounter,
+  slidingWindowLog,
+  tokenBucket,
+} from '../src/index.ts';
+import { redisStore as overIoredis } from '../src/redis/clients/ioredis.ts';
+import { redisStore as overNodeRedis } from '../src/redis/clients/node-redis.ts';
+import { redisStore as overValkeyGlide } from '../src/redis/clients/valkey-glide.ts';
+
+const policy = tokenBucket({ capacity: 100, refillRate: 10 });
+
+test('right literals compile, and run', () => {
+  const durations: Duration[] = ['250ms', '10s', '1m', '1h', '1d', '0.5s', 60_000];
+  const rates: Rate[] = ['2/ms', '5/s', '600/m', '1000/h', '10/d', '0.5/s', 5];
+  const policies: Policy[] = [
+    ...durations.flatMap((window) => [
+      fixedWindow({ limit: 5, window }),
+      slidingWindowLog({ limit: 5, window }),
+      slidingWindowCounter({ limit: 5, window }),
+      gcra({ limit: 5, period: window }),
+    ]),
+    ...rates.flatMap((rate) => [
+      tokenBucket({ capacity: 5, refillRate: rate }),
+      leakyBucket({ capacity: 5, leakRate: rate }),
+    ]),
+    fixedWindow({ limit: 5, window: '250ms' }),
+    fixedWindow({ limit: 5, window: '10s', align: 'epoch' }),
+    fixedWindow({ limit: 5, window: '1m', align: 'first' }),
+    slidingWindowLog({ name: 'per-hour', limit: 5, window: '1h' }),
+    slidingWindowCounter({ limit: 5, window: '1d' }),
+    tokenBucket({ capacity: 5, refillRate: '600/m' }),
+    leakyBucket({ capacity: 5, leakRate: 5, mode: 'policing' }),
+    leakyBucket({ capacity: 5, leakRate: 5, mode: 'shaping' }),
+    gcra({ limit: 60, period: '1m', capacity: 10 }),
+  ];
+  expect(policies).toHaveLength(durations.length * 4 + rates.length * 2 + 9);
+});
+
+/** Never called: only compiled. */
+const compiled: Readonly<Record<string, (limiter: Limiter) => unknown>> = {
+  'wrong durations': () => [
+    // @ts-expect-error: not a unit
+    fixedWindow({ limit: 5, window: '1 minute' }),
+    // @ts-expect-error: not a unit
+    slidingWindowLog({ limit: 5, window: '10x' }),
+    // @ts-expect-error: no weeks
+    slidingWindowCounter({ limit: 5, window: '1w' }),
+    // @ts-expect-error: no unit
+    gcra({ limit: 5, period: '10' }),
+    // @ts-expect-error: no number
+    gcra({ limit: 5, period: 's' }),
+    // @ts-expect-error: a bigint
+    fixedWindow({ limit: 5, window: 10n }),
+  ],
+
+  'wrong rates': () => [
+    // @ts-expect-error: no weeks
+    tokenBucket({ capacity: 5, refillRate: '5/w' }),
+    // @ts-expect-error: no unit
+    tokenBucket({ capacity: 5, refillRate: '5' }),
+    // @ts-expect-error: a duration
+    leakyBucket({ capacity: 5, leakRate: '5s' }),
+    // @ts-expect-error: words
+    leakyBucket({ capacity: 5, leakRate: '5 per second' }),
+  ],
+
+  'wrong words': () => [
+    // @ts-expect-error: misspelt
+    fixedWindow({ limit: 5, window: '1m', align: 'epoc' }),
+    // @ts-expect-error: no such mode
+    leakyBucket({ capacity: 5, leakRate: 5, mode: 'x' }),
+    // @ts-expect-error: a field of another algorithm
+    slidingWindowLog({ limit: 5, window: '1m', align: 'first' }),
+    // @ts-expect-error: misspelt
+    tokenBucket({ capacity: 5, refillrate: 5 }),
+    // @ts-expect-error: a field too many
+    tokenBucket({ capacity: 5, refillRate: 5, burst: 5 }),
+  ],
+
+  'missing or wrong numbers': () => [
+    // @ts-expect-error: no limit
+    fixedWindow({ window: '1m' }),
+    // @ts-expect-error: no window
+    fixedWindow({ limit: 5 }),
+    // @ts-expect-error: no options
+    slidingWindowLog(),
+    // @ts-expect-error: no capacity
+    tokenBucket({ refillRate: 5 }),
+    // @ts-expect-error: no rate
+    leakyBucket({ capacity: 5 }),
+    // @ts-expect-error: no period
+    gcra({ limit: 5 }),
+    // @ts-expect-error: a limit in text
+    fixedWindow({ limit: '5', window: '1m' }),
+    // @ts-expect-error: no limit at all
+    fixedWindow({ limit: undefined, window: '1m' }),
+    // @ts-expect-error: a name that is a number
+    fixedWindow({ name: 5, limit: 5, window: '1m' }),
+  ],
+
+  'wrong limiters': () => [
+    // @ts-expect-error: nothing
+    createLimiter(),
+    // @ts-expect-error: misspelt
+    createLimiter({ polcy: policy }),
+    // @ts-expect-error: the store not called
+    createLimiter({ policy, store: memoryStore }),
+    // @ts-expect-error: a client is not a store
+    createLimiter({ policy, store: new Redis() }),
+    // @ts-expect-error: several under the name of one
+    createLimiter({ policy: [policy] }),
+    // @ts-expect-error: options are not a policy
+    createLimiter({ policy: { capacity: 5, refillRate: 5 } }),
+    // @ts-expect-error: a policy holds milliseconds; text is for the functions that make one
+    createLimiter({ policy: { algorithm: 'fixed-window', name: 'a', limit: 5, window: '1m', align: 'epoch' } }),
+    // @ts-expect-error: a function is not a clock
+    memoryStore({ clock: Date.now }),
+    // @ts-expect-error: text
+    memoryStore({ maxKeys: '5' }),
+    // @ts-expect-error: misspelt
+    memoryStore({ maxkeys: 5 }),
+  ],
+
+  'wrong attempts': (limiter) => [
+    // @ts-expect-error: no key
+    limiter.attempt(),
+    // @ts-expect-error: a number
+    limiter.attempt(42),
+    // @ts-expect-error: perhaps no key
+    limiter.attempt(process.env.API_KEY),
+    // @ts-expect-error: a cost in text
+    limiter.attempt('user:42', { cost: '5' }),
+    // @ts-expect-error: a bare cost
+    limiter.attempt('user:42', 5),
+    // @ts-expect-error: misspelt
+    limiter.peek('user:42', { cots: 5 }),
+    // @ts-expect-error: nothing to spend
+    limiter.reset('user:42', { cost: 5 }),
+    // @ts-expect-error: the policy itself instead of its name
+    limiter.history('user:42', { policy }),
+  ],
+
+  'a wrong context': () => {
+    const limiter = createLimiter<{ plan: 'free' | 'paid' }>({ policy: () => policy });
+    return [
+      limiter.attempt('user:42', { context: { plan: 'free' } }),
+      // @ts-expect-error: no such plan
+      limiter.attempt('user:42', { context: { plan: 'gold' } }),
+      // @ts-expect-error: not a context
+      limiter.reset('user:42', { context: 'free' }),
+    ];
+  },
+
+  'wrong uses of an answer': async (limiter) => {
+    const result: RateLimitResult = await limiter.attempt('user:42');
+    return [
+      // @ts-expect-error: null when it was allowed
+      result.retryAfter.toFixed(),
+      // @ts-expect-error: the answer is given once
+      // biome-ignore lint/suspicious/noAssignInExpressions: that it does not compile is the point.
+      (result.allowed = true),
+      // @ts-expect-error: a policy that exists is a policy that works
+      // biome-ignore lint/suspicious/noAssignInExpressions: that it does not compile is the point.
+      (policy.capacity = 0),
+    ];
+  },
+
+  'right limiters': () => [
+    createLimiter({ policy }),
+    createLimiter({ policies: [policy, fixedWindow({ limit: 5, window: '1m' })] }),
+    createLimiter({ policies: [policy] as const, store: memoryStore({ clock: manualClock(0), maxKeys: 5 }) }),
+    createLimiter({ policy: ({ plan }: { plan: string }) => (plan === 'free' ? policy : [policy]) }),
+    createLimiter({ policies: () => [policy] }),
+    createLimiter({ policy: { algorithm: 'token-bucket', name: 'data', capacity: 5, refillRate: 5 } }),
+  ],
+
+  'right clients': () => [
+    overIoredis(new Redis()),
+    overIoredis(new Cluster([]), { prefix: 'app', hashKeys: true }),
+    overNodeRedis(createClient()),
+    overNodeRedis(createClientPool()),
+    overNodeRedis(createCluster({ rootNodes: [] })),
+    overNodeRedis(createSentinel({ name: 'main', sentinelRootNodes: [] })),
+    overValkeyGlide({} as GlideClient),
+    overValkeyGlide({} as GlideClusterClient),
+  ],
+
+  'wrong clients': () => [
+    // @ts-expect-error: a client of node-redis
+    overIoredis(createClient()),
+    // @ts-expect-error: a client of GLIDE
+    overIoredis({} as GlideClient),
+    // @ts-expect-error: a client of GLIDE
+    overNodeRedis({} as GlideClusterClient),
+    // @ts-expect-error: a client of ioredis
+    overValkeyGlide(new Redis()),
+    // @ts-expect-error: a client of node-redis
+    overValkeyGlide(createCluster({ rootNodes: [] })),
+    // @ts-expect-error: an address
+    overNodeRedis('redis://localhost'),
+    // @ts-expect-error: misspelt
+    overIoredis(new Redis(), { prefx: 'app' }),
+    // @ts-expect-error: text
+    overIoredis(new Redis(), { hashKeys: 'yes' }),
+  ],
+};
+
+test('wrong ones do not compile', () => {
+  expect(Object.keys(compiled)).toContain('wrong attempts');
+});
