@@ -9,12 +9,16 @@ import { join } from 'node:path';
 const REQUIRE = /require\('([^']+)'\)/g;
 const FOLDERS = ['redis/lua', 'algorithms'];
 
-/** The entry (a name in redis/lua, or a Lua text of its own for tests) with all it requires, as one script. */
-export function bundleLua(source, entry, text = read(source, entry)) {
+/**
+ * The entry (a name in redis/lua) with all it requires, as one script. `stands` says which file a required name stands for;
+ * `text` is an entry of its own, for tests.
+ */
+export function bundleLua(source, entry, stands = {}, text = read(source, entry)) {
+  const settled = text.replace(REQUIRE, (_, name) => `require('${stands[name] ?? name}')`);
   const order = [];
-  collect(source, text, order);
+  collect(source, settled, order);
   const functions = order.map((name) => `local function ${functionName(name)}()\n${body(read(source, name))}\nend`);
-  return `${[...functions, body(text)].join('\n')}\n`;
+  return `${[...functions, body(settled)].join('\n')}\n`;
 }
 
 /** Depth first, so that a function stands after all it calls. */

@@ -2,14 +2,17 @@
 import { type Limiter, type LimiterOptions, limiterOver } from './limiter/limiter.ts';
 import { memoryStore } from './memory/memory-store.ts';
 import { checkOptionNames } from './model/options.ts';
+import type { Store } from './model/store.ts';
 
-export type CreateLimiterOptions<Context> = Omit<LimiterOptions<Context>, 'store'> &
-  Partial<Pick<LimiterOptions<Context>, 'store'>>;
+export type CreateLimiterOptions<Context> = Omit<LimiterOptions<Context>, 'store'> & {
+  /** Default: a memory store of its own. */
+  readonly store?: Store | undefined;
+};
 
 /** A limiter over a store; without one, over a memory store of its own. */
 export function createLimiter<Context = unknown>(options: CreateLimiterOptions<Context>): Limiter<Context> {
   checkOptionNames(options, ['policy', 'policies', 'store'], 'createLimiter');
-  return limiterOver({ ...options, store: options.store ?? memoryStore() });
+  return limiterOver({ ...options, store: options.store === undefined ? memoryStore() : options.store });
 }
 
 export type {

@@ -1,7 +1,7 @@
 /** Policies and a store: the object a user holds. It checks what it is given, asks the store once, and says the answer. */
 import { checkCost, checkKey } from '../model/attempt.ts';
 import type { HistoryEntry, RateLimitResult } from '../model/decision.ts';
-import { SluiceError } from '../model/errors.ts';
+import { Kind, SluiceError } from '../model/errors.ts';
 import { checkOptionNames } from '../model/options.ts';
 import { checkPolicy, type Policy } from '../model/policy.ts';
 import { type Check, checkIsLog, checkStore, type Store } from '../model/store.ts';
@@ -12,20 +12,20 @@ export type PolicyChoice<Context> = (context: Context) => Policy | readonly Poli
 
 export interface LimiterOptions<Context> {
   /** One policy, or a function that chooses by the context of an attempt. */
-  readonly policy?: Policy | PolicyChoice<Context>;
+  readonly policy?: Policy | PolicyChoice<Context> | undefined;
   /** Several: an attempt spends from all of them or from none. */
-  readonly policies?: readonly Policy[] | PolicyChoice<Context>;
+  readonly policies?: readonly Policy[] | PolicyChoice<Context> | undefined;
   readonly store: Store;
 }
 
 export interface ContextOption<Context> {
-  /** What a policy function is told. */
-  readonly context?: Context;
+  /** What a policy function is told. Needed when it takes one. */
+  readonly context?: Context | undefined;
 }
 
 export interface AttemptOptions<Context> extends ContextOption<Context> {
   /** Units to spend: a whole number of at least 0. Default: 1. */
-  readonly cost?: number;
+  readonly cost?: number | undefined;
 }
 
 export interface Limiter<Context = unknown> {
@@ -41,7 +41,7 @@ export interface Limiter<Context = unknown> {
 
 export interface HistoryOptions<Context> extends ContextOption<Context> {
   /** Which one, when the limiter has several sliding window logs. */
-  readonly policy?: string;
+  readonly policy?: string | undefined;
 }
 
 export function limiterOver<Context>(options: LimiterOptions<Context>): Limiter<Context> {
@@ -54,7 +54,11 @@ export function limiterOver<Context>(options: LimiterOptions<Context>): Limiter<
     { verb, cost, dryRun }: { verb: string; cost: number; dryRun: boolean },
   ): Promise<RateLimitResult> => {
     checkOptionNames(options, ['cost', 'context'], verb);
-    const checks = checksFor(checkKey(key), checkCost(options.cost ?? cost), policiesFor(options.context));
+    const checks = checksFor(
+      checkKey(key),
+      checkCost(options.cost === undefined ? cost : options.cost),
+      policiesFor(options.context),
+    );
     return resultOf(checks, await store.decide(checks, { dryRun }));
   };
 
@@ -86,13 +90,25 @@ function policyChooser<Context>({
       code: 'SLUICE_INVALID_POLICY',
       path: 'createLimiter',
       expected: 'either policy or policies',
-      got: policy === undefined ? 'neither' : 'both',
+      got: new Kind(policy === undefined ? 'neither' : 'both'),
     });
   }
   const given = policy ?? policies;
-  if (typeof given === 'function') return (context) => checkPolicies(given(context as Context), 'policies(context)');
+  const path = policy === undefined ? 'policies(context)' : 'policy(context)';
+  if (typeof given === 'function') return (context) => checkPolicies(given(checkContext(given, context)), path);
   const constant = policy === undefined ? checkPolicies(policies, 'policies') : [checkPolicy(policy, 'policy')];
   return () => constant;
+}
+
+/** A function that takes a context would fail on `undefined` with an error of its own, far from the mistake. */
+function checkContext<Context>(choice: PolicyChoice<Context>, context: Context | undefined): Context {
+  if (context !== undefined || choice.length === 0) return context as Context;
+  throw new SluiceError({
+    code: 'SLUICE_INVALID_OPTION',
+    path: 'context',
+    expected: 'a context, because the policies of this limiter are a function of it',
+    got: context,
+  });
 }
 
 function checkPolicies(given: unknown, path: string): readonly Policy[] {
@@ -126,9 +142,17 @@ function refuseDuplicates(policies: readonly Policy[], path: string): void {
   });
 }
 
+/** The log that is asked for by name, or the only one there is. */
 function logAmong(policies: readonly Policy[], name: string | undefined): Policy {
-  const log = policies.find((policy) =>
-    name === undefined ? policy.algorithm === 'sliding-window-log' : policy.name === name,
-  );
+  const named = policies.find((policy) => policy.name === name);
+  if (name !== undefined && named === undefined) {
+    throw new SluiceError({
+      code: 'SLUICE_INVALID_OPTION',
+      path: 'history.policy',
+      expected: `the name of a policy of this limiter: ${policies.map((policy) => policy.name).join(', ')}`,
+      got: name,
+    });
+  }
+  const log = named ?? policies.find(({ algorithm }) => algorithm === 'sliding-window-log');
   return checkIsLog(log ?? policies[0]!);
 }

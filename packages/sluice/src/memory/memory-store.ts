@@ -18,12 +18,12 @@ import type { Table } from './table.ts';
 
 export interface MemoryStoreOptions {
   /** Default: the system's clock. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /**
    * States kept at most, counted over all policies. Default: 1,000,000, which is some 60 MB when full of anything but logs.
    * When it is reached, the least constrained state makes room: a flood of new keys never frees a key that is limited.
    */
-  readonly maxKeys?: number;
+  readonly maxKeys?: number | undefined;
 }
 
 export interface MemoryStoreStats {
@@ -153,7 +153,7 @@ function shardsFor(maxKeys: number): number {
   return shards;
 }
 
-function checkOptions(options: MemoryStoreOptions): Required<MemoryStoreOptions> {
+function checkOptions(options: MemoryStoreOptions): { clock: Clock; maxKeys: number } {
   checkOptionNames(options, ['clock', 'maxKeys'], 'memoryStore');
   const { clock = systemClock, maxKeys = DEFAULT_MAX_KEYS } = options;
   if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {

@@ -12,7 +12,9 @@ export class NumbersTable implements Table {
   size = 0;
   readonly #algorithm: Algorithm;
   readonly #hash: HashKey;
-  readonly #shards: readonly Shard[];
+  /** Made when their first key comes: most stores never need most of them. */
+  readonly #shards: (Shard | undefined)[];
+  readonly #width: number;
   /** The numbers the policy had last; they decide how constrained a state is. */
   #policy: Policy;
   #sweepShard = 0;
@@ -24,7 +26,8 @@ export class NumbersTable implements Table {
     this.#algorithm = algorithm;
     this.#policy = policy;
     this.#hash = hash;
-    this.#shards = Array.from({ length: shards }, () => new Shard(algorithm.width));
+    this.#width = algorithm.width;
+    this.#shards = Array.from({ length: shards }, () => undefined);
   }
 
   step(key: string, now: number, cost: number, policy: Policy): Step<Numbers> {
@@ -53,8 +56,9 @@ export class NumbersTable implements Table {
   }
 
   sweep(now: number): void {
-    const shard = this.#shards[this.#sweepShard]!;
+    const shard = this.#shards[this.#sweepShard];
     this.#sweepShard = (this.#sweepShard + 1) % this.#shards.length;
+    if (shard === undefined) return;
     const before = shard.taken;
     shard.sweep(now);
     this.size += shard.taken - before;
@@ -62,8 +66,8 @@ export class NumbersTable implements Table {
 
   nextCandidate(now: number): Candidate | undefined {
     for (let looked = 0; looked <= this.#shards.length; looked += 1) {
-      const shard = this.#shards[this.#cursorShard]!;
-      while (this.#cursorSlot < shard.capacity) {
+      const shard = this.#shards[this.#cursorShard];
+      while (shard !== undefined && this.#cursorSlot < shard.capacity) {
         const slot = this.#cursorSlot;
         this.#cursorSlot += 1;
         if (shard.isTaken(slot)) return this.#candidate(shard, slot, now);
@@ -96,7 +100,10 @@ export class NumbersTable implements Table {
 
   /** The high word chooses the shard, the low word the slot in it. */
   #shardOf(high: number): Shard {
-    return this.#shards[high & (this.#shards.length - 1)]!;
+    const index = high & (this.#shards.length - 1);
+    const shard = this.#shards[index] ?? new Shard(this.#width);
+    this.#shards[index] = shard;
+    return shard;
   }
 }
 

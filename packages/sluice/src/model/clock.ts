@@ -11,17 +11,21 @@ export const systemClock: Clock = { now: () => Date.now() };
 
 /** A reading as whole microseconds. A clock that answers nonsense is an error, never a NaN in a decision. */
 export function readMicros(clock: Clock): number {
-  const ms = clock.now();
-  const micros = Math.round(ms * MICROS_PER_MS);
-  if (!(micros >= 0 && micros <= Number.MAX_SAFE_INTEGER)) {
-    throw new SluiceError({
-      code: 'SLUICE_INVALID_CLOCK',
-      path: 'clock.now()',
-      expected: 'milliseconds since the Unix epoch as a number of at least 0',
-      got: ms,
-    });
-  }
-  return micros;
+  return toTime(checkTime(clock.now(), 'clock.now()'));
+}
+
+function toTime(ms: number): number {
+  return Math.round(ms * MICROS_PER_MS);
+}
+
+function checkTime(ms: unknown, path: string): number {
+  if (typeof ms === 'number' && ms >= 0 && toTime(ms) <= Number.MAX_SAFE_INTEGER) return ms;
+  throw new SluiceError({
+    code: 'SLUICE_INVALID_CLOCK',
+    path,
+    expected: 'milliseconds since the Unix epoch as a number of at least 0',
+    got: ms,
+  });
 }
 
 export function checkClock(clock: unknown, path: string): Clock {
@@ -43,14 +47,14 @@ export interface ManualClock extends Clock {
 
 /** A clock that stands still until it is told to move: for tests and simulations. Milliseconds. */
 export function manualClock(startMs = 0): ManualClock {
-  let ms = startMs;
+  let ms = checkTime(startMs, 'manualClock(ms)');
   return {
     now: () => ms,
     set: (to) => {
-      ms = to;
+      ms = checkTime(to, 'manualClock.set(ms)');
     },
     advance: (by) => {
-      ms += by;
+      ms = checkTime(typeof by === 'number' ? ms + by : by, 'manualClock.advance(ms)');
     },
   };
 }

@@ -16,6 +16,7 @@ export const MICROS_PER_SECOND = 1e6;
 
 /** A century. Now plus two of these is still a whole number of microseconds in a double. */
 export const MAX_DURATION_MS = 36525 * UNIT_MS.d;
+export const MS_PER_YEAR = 365.25 * UNIT_MS.d;
 
 const NUMBER = '(\\d+(?:\\.\\d+)?)';
 const DURATION = new RegExp(`^${NUMBER}(ms|s|m|h|d)$`);
@@ -26,7 +27,8 @@ export function parseDuration(value: unknown, path: string): number {
   const ms = typeof value === 'string' ? fromText(DURATION, value, (n, unit) => n * unit) : value;
   if (typeof ms !== 'number' || !(ms > 0 && ms <= MAX_DURATION_MS)) throw invalidDuration(value, path);
   const micros = Math.round(ms * MICROS_PER_MS);
-  if (micros < 1 || Math.abs(micros - ms * MICROS_PER_MS) > 1e-6 * micros) throw invalidDuration(value, path);
+  if (micros < 1 || Math.abs(micros - ms * MICROS_PER_MS) > 4 * Number.EPSILON * micros)
+    throw invalidDuration(value, path);
   return micros / MICROS_PER_MS;
 }
 

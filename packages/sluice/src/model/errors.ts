@@ -25,7 +25,22 @@ export interface Mistake {
   /** Where the wrong value stands, as the user wrote it: `tokenBucket.capacity`, `policies[1].window`, `cost`. */
   readonly path: string;
   readonly expected: string;
+  /** The value that came, or `Kind` of it. */
   readonly got: unknown;
+}
+
+/** Something to say of a value instead of the value. */
+export class Kind {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  static of(value: unknown): Kind {
+    if (typeof value === 'string') return new Kind('a string');
+    return typeof value === 'number' ? new Kind('a number') : new Kind(describe(value));
+  }
 }
 
 export class SluiceError extends TypeError {
@@ -33,7 +48,7 @@ export class SluiceError extends TypeError {
   readonly code: ErrorCode;
   readonly path: string;
   readonly expected: string;
-  /** What came, written out; never the value itself, which may be huge or secret. */
+  /** What came, written out short. Where it may be a secret (a client, an option nobody knows) only its kind. */
   readonly got: string;
   /** The page that explains this code, relative to the project's root. */
   readonly page: string;
@@ -69,7 +84,10 @@ function describe(value: unknown): string {
 }
 
 function describeObject(value: object): string {
-  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : `an array of ${value.length}`;
+  if (value instanceof Kind) return value.text;
+  if (value instanceof Promise) return 'a promise';
+  if (Array.isArray(value))
+    return value.length === 0 ? 'an empty array' : `an array of ${value.length} item${value.length === 1 ? '' : 's'}`;
   const kind = value.constructor?.name;
   return kind && kind !== 'Object' ? `an instance of ${kind}` : `an object with ${describeKeys(value)}`;
 }

@@ -1,5 +1,5 @@
 /** Options are checked where they are given: a misspelt one must not become a silent default. */
-import { SluiceError } from './errors.ts';
+import { Kind, SluiceError } from './errors.ts';
 
 export function checkOptionNames(options: unknown, known: readonly string[], path: string): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
@@ -9,8 +9,8 @@ export function checkOptionNames(options: unknown, known: readonly string[], pat
     if (!known.includes(option)) {
       throw invalid(
         `${path}.${option}`,
-        `only the options ${known.join(', ')}`,
-        (options as Record<string, unknown>)[option],
+        `no such option; there are ${known.join(', ')}`,
+        Kind.of((options as Record<string, unknown>)[option]),
       );
     }
   }
@@ -18,4 +18,8 @@ export function checkOptionNames(options: unknown, known: readonly string[], pat
 
 function invalid(path: string, expected: string, got: unknown): SluiceError {
   return new SluiceError({ code: 'SLUICE_INVALID_OPTION', path, expected, got });
+}
+
+export function checkFlag(flag: unknown, path: string): void {
+  if (flag !== undefined && typeof flag !== 'boolean') throw invalid(path, 'true or false', flag);
 }

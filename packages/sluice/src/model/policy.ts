@@ -4,8 +4,8 @@
  * milliseconds and rates as units a second.
  */
 import type { Duration, Rate } from './duration.ts';
-import { MAX_DURATION_MS, parseDuration, parseRate } from './duration.ts';
-import { SluiceError } from './errors.ts';
+import { MAX_DURATION_MS, MS_PER_YEAR, parseDuration, parseRate } from './duration.ts';
+import { Kind, SluiceError } from './errors.ts';
 
 interface Named {
   /** Who this rule is, in results, headers and keys: printable ASCII, 1 to 64 characters. */
@@ -64,14 +64,15 @@ export type Policy =
 export type AlgorithmName = Policy['algorithm'];
 
 interface OptionalName {
-  readonly name?: string;
+  /** Default: the algorithm's. */
+  readonly name?: string | undefined;
 }
 export interface WindowOptions extends OptionalName {
   readonly limit: number;
   readonly window: Duration;
 }
 export interface FixedWindowOptions extends WindowOptions {
-  readonly align?: 'epoch' | 'first';
+  readonly align?: 'epoch' | 'first' | undefined;
 }
 export interface TokenBucketOptions extends OptionalName {
   readonly capacity: number;
@@ -80,12 +81,13 @@ export interface TokenBucketOptions extends OptionalName {
 export interface LeakyBucketOptions extends OptionalName {
   readonly capacity: number;
   readonly leakRate: Rate;
-  readonly mode?: 'policing' | 'shaping';
+  readonly mode?: 'policing' | 'shaping' | undefined;
 }
 export interface GcraOptions extends OptionalName {
   readonly limit: number;
   readonly period: Duration;
-  readonly capacity?: number;
+  /** Units that may come at once. Default: the limit. */
+  readonly capacity?: number | undefined;
 }
 
 export const fixedWindow = (options: FixedWindowOptions): FixedWindowPolicy => define('fixed-window', options);
@@ -135,7 +137,9 @@ export function checkPolicy(value: unknown, path = 'policy'): Policy {
     throw new SluiceError({
       code: 'SLUICE_INVALID_POLICY',
       path,
-      expected: 'a policy, as tokenBucket({ ... }) and its siblings make it',
+      expected: Array.isArray(value)
+        ? 'one policy (several go into policies)'
+        : 'a policy, as tokenBucket({ ... }) and its siblings make it',
       got: value,
     });
   }
@@ -157,7 +161,10 @@ function build(algorithm: AlgorithmName, options: unknown, path: string): Policy
   }
   const grammar = GRAMMAR[algorithm];
   refuseUnknownFields(options, grammar, path);
-  const fields: Record<string, unknown> = { algorithm, name: checkName(options.name ?? algorithm, `${path}.name`) };
+  const fields: Record<string, unknown> = {
+    algorithm,
+    name: checkName(options.name === undefined ? algorithm : options.name, `${path}.name`),
+  };
   for (const [field, check] of Object.entries(grammar)) {
     fields[field] = check(options[field], `${path}.${field}`, fields);
   }
@@ -174,8 +181,8 @@ function refuseUnknownFields(options: object, grammar: object, path: string): vo
     throw new SluiceError({
       code: 'SLUICE_INVALID_POLICY',
       path: `${path}.${field}`,
-      expected: `only the fields name, ${Object.keys(grammar).join(', ')}`,
-      got: (options as Record<string, unknown>)[field],
+      expected: `no such field; there are name, ${Object.keys(grammar).join(', ')}`,
+      got: Kind.of((options as Record<string, unknown>)[field]),
     });
   }
 }
@@ -184,11 +191,12 @@ function refuseUnknownFields(options: object, grammar: object, path: string): vo
 function refuseEndlessMemory(policy: Policy, path: string): void {
   const recoveryMs = recoveryTimeMs(policy);
   if (recoveryMs <= MAX_DURATION_MS) return;
+  const field = ['refillRate', 'leakRate', 'limit'].find((name) => name in policy);
   throw new SluiceError({
     code: 'SLUICE_INVALID_RATE',
-    path,
+    path: `${path}.${field}`,
     expected: 'a rate that recovers the whole capacity within 100 years',
-    got: `${recoveryMs} ms`,
+    got: new Kind(`${Math.ceil(recoveryMs / MS_PER_YEAR)} years`),
   });
 }
 
@@ -244,7 +252,7 @@ function camelCase(algorithm: string): string {
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Promise);
 }
 
 /** The most a policy can ever grant at one instant: its limit, or the capacity of a bucket and of GCRA. */
@@ -268,8 +276,10 @@ const CODES = {
   gcra: 'g',
 } as const;
 
+export type AlgorithmCode = 'f' | 'l' | 'c' | 't' | 'p' | 's' | 'g';
+
 /** One letter for each kind of state; it names the state's format in Redis keys, so it never changes its meaning. */
-export function algorithmCode(policy: Policy): string {
+export function algorithmCode(policy: Policy): AlgorithmCode {
   if (policy.algorithm === 'leaky-bucket') return policy.mode === 'shaping' ? 's' : 'p';
   return CODES[policy.algorithm];
 }

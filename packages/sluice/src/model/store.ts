@@ -3,7 +3,7 @@
  * stores. Layers wrap a store and are stores again.
  */
 import type { HistoryEntry } from './decision.ts';
-import { SluiceError } from './errors.ts';
+import { Kind, SluiceError } from './errors.ts';
 import type { Policy, SlidingWindowLogPolicy } from './policy.ts';
 
 /** "May this key spend this cost under this policy?" */
@@ -35,7 +35,7 @@ export type MaybePromise<T> = T | Promise<T>;
 
 export interface DecideOptions {
   /** Answer as if, and spend nothing. */
-  readonly dryRun?: boolean;
+  readonly dryRun?: boolean | undefined;
 }
 
 /**
@@ -55,12 +55,13 @@ export interface Store {
 
 export function checkStore(value: unknown, path: string): Store {
   const store = value as Store | null | undefined;
-  if (typeof store?.decide === 'function' && typeof store.forget === 'function') return store;
+  const isMethod = (name: keyof Store): boolean => typeof store?.[name] === 'function';
+  if (isMethod('decide') && isMethod('forget') && isMethod('history')) return store!;
   throw new SluiceError({
     code: 'SLUICE_INVALID_STORE',
     path,
     expected: 'a store, such as memoryStore() or redisStore(client)',
-    got: value,
+    got: Kind.of(value),
   });
 }
 

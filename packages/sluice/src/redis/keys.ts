@@ -4,21 +4,22 @@
  * No two pairs of key and policy share a name, whatever characters they hold: `}` ends the key, so it is escaped inside it.
  */
 import { SluiceError } from '../model/errors.ts';
+import { checkFlag } from '../model/options.ts';
 import { algorithmCode, type Policy } from '../model/policy.ts';
 import { sha256 } from './sha256.ts';
 
 export interface KeyOptions {
   /** Goes before every key, so that several applications can share a server. Default: `sluice`. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** Stores a SHA-256 of the key instead of the key, so that no personal data is in Redis and in traces of commands. */
-  readonly hashKeys?: boolean;
+  readonly hashKeys?: boolean | undefined;
 }
 
 export type KeyNamer = (key: string, policy: Policy) => string;
 
 export function keyNamer({ prefix = 'sluice', hashKeys = false }: KeyOptions): KeyNamer {
   checkPrefix(prefix);
-  checkHashKeys(hashKeys);
+  checkFlag(hashKeys, 'redisStore.hashKeys');
   const start = prefix === '' ? '{' : `${prefix}:{`;
   const written = hashKeys ? sha256 : escaped;
   return (key, policy) => `${start}${written(key)}}${suffix(policy)}`;
@@ -42,17 +43,7 @@ function checkPrefix(prefix: unknown): void {
   throw new SluiceError({
     code: 'SLUICE_INVALID_OPTION',
     path: 'redisStore.prefix',
-    expected: 'a string of at most 128 characters without { and }',
+    expected: 'well-formed text of at most 128 characters without { and }',
     got: prefix,
-  });
-}
-
-function checkHashKeys(hashKeys: unknown): void {
-  if (typeof hashKeys === 'boolean') return;
-  throw new SluiceError({
-    code: 'SLUICE_INVALID_OPTION',
-    path: 'redisStore.hashKeys',
-    expected: 'true or false',
-    got: hashKeys,
   });
 }

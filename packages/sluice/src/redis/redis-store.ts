@@ -6,24 +6,26 @@ import type { Clock } from '../model/clock.ts';
 import { checkClock, readMicros } from '../model/clock.ts';
 import type { HistoryEntry } from '../model/decision.ts';
 import { MICROS_PER_SECOND, toMicros } from '../model/duration.ts';
-import { SluiceError } from '../model/errors.ts';
-import { checkOptionNames } from '../model/options.ts';
+import { Kind, SluiceError } from '../model/errors.ts';
+import { checkFlag, checkOptionNames } from '../model/options.ts';
 import { algorithmCode, type Policy } from '../model/policy.ts';
 import { type Check, checkIsLog, type Store, type Verdict, type Verdicts } from '../model/store.ts';
 import { type KeyOptions, keyNamer } from './keys.ts';
-import type { RunScript } from './run-script.ts';
-import { decideScript, forgetScript, historyScript } from './scripts.generated.ts';
+import type { RunScript, Script } from './run-script.ts';
+import { decideOneScripts, decideScript, forgetScript, historyScript } from './scripts.generated.ts';
 
 export interface RedisStoreOptions extends KeyOptions {
   /** For tests and simulations. Without it the server's own clock decides, which all processes share. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** The bare store, without the layers that keep answering when Redis does not. There are none yet: for now it changes nothing. */
-  readonly raw?: boolean;
+  readonly raw?: boolean | undefined;
 }
 
 /** A store over any way to run a script. `sluice/node-redis`, `sluice/ioredis` and `sluice/valkey-glide` bring theirs. */
 export function redisStoreOver(run: RunScript, options: RedisStoreOptions = {}): Store {
   checkOptionNames(options, ['prefix', 'hashKeys', 'raw', 'clock'], 'redisStore');
+  checkRun(run);
+  checkFlag(options.raw, 'redisStore.raw');
   const nameOf = keyNamer(options);
   const clock = options.clock === undefined ? undefined : checkClock(options.clock, 'redisStore.clock');
   const now = (): string => (clock === undefined ? '' : String(readMicros(clock)));
@@ -32,7 +34,7 @@ export function redisStoreOver(run: RunScript, options: RedisStoreOptions = {}):
     async decide(checks, { dryRun = false } = {}) {
       const keys = checks.map(({ key, policy }) => nameOf(key, policy));
       const args = [now(), dryRun ? '1' : '', ...checks.flatMap(checkWords)];
-      return readVerdicts(await run(decideScript, keys, args), checks.length);
+      return readVerdicts(await run(scriptFor(checks), keys, args), checks.length);
     },
     async forget(key, policies) {
       await run(
@@ -46,6 +48,11 @@ export function redisStoreOver(run: RunScript, options: RedisStoreOptions = {}):
       return readHistory(await run(historyScript, [nameOf(key, policy)], [now(), String(toMicros(window))]));
     },
   };
+}
+
+/** One policy is the common case, and a script that carries one algorithm is the cheapest to run. */
+function scriptFor(checks: readonly Check[]): Script {
+  return checks.length === 1 ? decideOneScripts[algorithmCode(checks[0]!.policy)] : decideScript;
 }
 
 /** How a check is written for the script: algorithm, cost, and three arguments of the algorithm. */
@@ -75,8 +82,9 @@ function algorithmArguments(policy: Policy): readonly [string, string, string] {
 const NUMBERS_PER_CHECK = 5;
 
 function readVerdicts(reply: unknown, checks: number): Verdicts {
-  const numbers = String(reply).split(' ').map(Number);
-  if (numbers.length !== 1 + checks * NUMBERS_PER_CHECK || numbers.some(Number.isNaN)) throw unexpected(reply);
+  const words = String(reply).split(' ');
+  if (words.length !== 1 + checks * NUMBERS_PER_CHECK || !words.every(isWhole)) throw unexpected(reply);
+  const numbers = words.map(Number);
   const verdicts: Verdict[] = [];
   for (let at = 1; at < numbers.length; at += NUMBERS_PER_CHECK) {
     const [allowed, remaining, retryAfter, resetAfter, delay] = numbers.slice(at, at + NUMBERS_PER_CHECK) as [
@@ -98,12 +106,26 @@ function readVerdicts(reply: unknown, checks: number): Verdicts {
 }
 
 function readHistory(reply: unknown): HistoryEntry[] {
-  if (!Array.isArray(reply)) throw unexpected(reply);
+  if (!Array.isArray(reply) || reply.length % 2 !== 0 || !reply.every(isWhole)) throw unexpected(reply);
   const entries: HistoryEntry[] = [];
   for (let at = 0; at < reply.length; at += 2) {
     entries.push({ at: Number(reply[at]) / MICROS_PER_SECOND, cost: Number(reply[at + 1]) });
   }
   return entries;
+}
+
+function isWhole(word: unknown): boolean {
+  return /^-?\d+$/.test(String(word));
+}
+
+function checkRun(run: unknown): void {
+  if (typeof run === 'function') return;
+  throw new SluiceError({
+    code: 'SLUICE_INVALID_CLIENT',
+    path: 'redisStoreOver(run)',
+    expected: 'a function that runs a script, such as scriptRunner(send) makes it',
+    got: Kind.of(run),
+  });
 }
 
 function unexpected(reply: unknown): SluiceError {

@@ -11,7 +11,7 @@ import { typescriptTwin } from './reference.ts';
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 function traceScript(): Script {
-  const source = bundleLua(here('../../src'), 'trace', readFileSync(here('trace.lua'), 'utf8'));
+  const source = bundleLua(here('../../src'), 'trace', {}, readFileSync(here('trace.lua'), 'utf8'));
   return { source, sha1: sha1(source) };
 }
 
@@ -32,32 +32,24 @@ function randomTrace(random: Random, kind: Kind, length: number): Attempt[] {
   });
 }
 
-const line = (now: number, words: readonly number[], { cost, policy }: Attempt): string =>
-  `${words.join(' ')} @${now} cost ${cost} ${JSON.stringify(policy)}`;
-
 function typescriptLines(trace: readonly Attempt[]): string[] {
   const twin = typescriptTwin();
-  return trace.map((attempt) => {
-    const { allowed, remaining, retryAfter, resetAfter, delay } = twin.attempt(
-      attempt.now,
-      attempt.cost,
-      attempt.policy,
-    );
-    const never = retryAfter === Number.POSITIVE_INFINITY;
-    return line(attempt.now, [allowed ? 1 : 0, remaining, never ? -1 : retryAfter, resetAfter, delay], attempt);
+  return trace.map(({ now, cost, policy }) => {
+    const { allowed, remaining, retryAfter, resetAfter, delay } = twin.attempt(now, cost, policy);
+    const retry = retryAfter === Number.POSITIVE_INFINITY ? -1 : retryAfter;
+    return `${allowed ? 1 : 0} ${remaining} ${retry} ${resetAfter} ${delay}`;
   });
 }
 
 async function luaLines(run: RunScript, script: Script, key: string, trace: readonly Attempt[]): Promise<string[]> {
   const args = trace.flatMap((attempt) => [String(attempt.now), ...checkWords({ key, ...attempt })]);
-  const lines = String(await run(script, [key], args)).split('\n');
-  return lines.map((text, index) => line(trace[index]!.now, text.split(' ').map(Number), trace[index]!));
+  return String(await run(script, [key], args)).split('\n');
 }
 
 export interface ParityReport {
   readonly steps: number;
   /** The first step at which they differ, with the trace that leads to it. */
-  readonly difference: { typescript: string; lua: string; step: number; kind: Kind } | undefined;
+  readonly difference: { typescript: string; lua: string; step: number; kind: Kind; attempt: Attempt } | undefined;
 }
 
 const TRACE_LENGTH = 500;
@@ -71,8 +63,9 @@ export async function compareTwins(run: RunScript, seed: number, steps: number):
     const typescript = typescriptLines(attempts);
     const lua = await luaLines(run, script, `parity:{${seed}:${trace}}`, attempts);
     const step = typescript.findIndex((text, index) => text !== lua[index]);
-    if (step >= 0)
-      return { steps: done + step, difference: { typescript: typescript[step]!, lua: lua[step]!, step, kind } };
+    if (step < 0) continue;
+    const difference = { typescript: typescript[step]!, lua: lua[step]!, step, kind, attempt: attempts[step]! };
+    return { steps: done + step, difference };
   }
   return { steps, difference: undefined };
 }

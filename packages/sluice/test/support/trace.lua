@@ -3,11 +3,7 @@
 --   ARGV      for each attempt: now, algorithm, cost, and three arguments of the algorithm
 -- Reply       one line for each attempt: allowed remaining retryAfter resetAfter delay
 local attempt = require('attempt')
-local function expiry(_, reset) return 'PX', string.format('%d', math.ceil(reset / 1000) + 3600000) end
+local function expiry(_, _, reset) return 'PX', string.format('%d', math.ceil(reset / 1000) + 3600000) end
 local lines = {}
-for at = 1, #ARGV, 6 do
-  local check = { KEYS[1], ARGV[at + 1], tonumber(ARGV[at + 2]), ARGV[at + 3], ARGV[at + 4], ARGV[at + 5] }
-  local reply = attempt(tonumber(ARGV[at]), { check }, false, expiry)
-  lines[#lines + 1] = string.format('%d %d %d %d %d', unpack(reply))
-end
+for at = 1, #ARGV, 6 do lines[#lines + 1] = attempt(KEYS, ARGV, at + 1, tonumber(ARGV[at]), false, expiry) end
 return table.concat(lines, '\n')

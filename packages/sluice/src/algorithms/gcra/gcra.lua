@@ -1,10 +1,10 @@
 -- Generic cell rate algorithm. State: the theoretical arrival time. Arguments: capacity, interval (microseconds a unit).
 -- Twin: gcra.ts, which explains.
-local horizon = require('shared/horizon')
+local load, booking, save = require('shared/horizon')
 
 local function transition(...)
-  local allowed, remaining, retry_after, reset_after, _, next = horizon.transition(...)
-  return allowed, remaining, retry_after, reset_after, 0, next
+  local allowed, remaining, retry, reset, _, whole, fraction = booking(...)
+  return allowed, remaining, retry, reset, 0, whole, fraction
 end
 
-return { load = horizon.load, transition = transition, save = horizon.save }
+return load, transition, save

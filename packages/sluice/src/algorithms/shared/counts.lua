@@ -1,46 +1,38 @@
 -- A window start and one or two counts in one STRING, for the fixed window and the sliding window counter.
--- State: { start in microseconds, count [, count] }. Usually the start is whole seconds and everything fits 18 digits: then
--- it is written as digits only, which Redis keeps as an 8-byte integer and not as text:
+-- State: start in microseconds, count [, count]. Usually the start is whole seconds and everything fits 18 digits: then it
+-- is written as digits only, which Redis keeps as an 8-byte integer and not as text:
 --   start in seconds, each count padded to the same width, the number of counts, that width:  1724400000 042 007 2 3
 -- Otherwise as text with separators: 'm1724400000250000:42:7'.
 local format, sub = string.format, string.sub
+local PAIR = {
+  '%d%01d%01d21', '%d%02d%02d22', '%d%03d%03d23', '%d%04d%04d24', '%d%05d%05d25', '%d%06d%06d26',
+}
 
 local function load(key)
   local raw = redis.call('GET', key)
   if not raw then return nil end
   if string.byte(raw) == 109 then
     local start, first, second = string.match(raw, '^m(%d+):(%d+):?(%d*)$')
-    return { tonumber(start), tonumber(first), tonumber(second) }
+    return tonumber(start), tonumber(first), tonumber(second)
   end
-  local digits = #raw
-  local width = tonumber(sub(raw, digits))
-  local first_at = digits - 1 - width
-  if sub(raw, digits - 1, digits - 1) == '1' then
-    return { tonumber(sub(raw, 1, first_at - 1)) * 1e6, tonumber(sub(raw, first_at, digits - 2)) }
-  end
-  local second_at = first_at
-  first_at = first_at - width
-  return {
-    tonumber(sub(raw, 1, first_at - 1)) * 1e6,
-    tonumber(sub(raw, first_at, second_at - 1)),
-    tonumber(sub(raw, second_at, digits - 2)),
-  }
+  local width = string.byte(raw, -1) - 48
+  if string.byte(raw, -2) == 49 then return sub(raw, 1, -3 - width) * 1e6, tonumber(sub(raw, -2 - width, -3)) end
+  return sub(raw, 1, -3 - 2 * width) * 1e6, tonumber(sub(raw, -2 - 2 * width, -3 - width)), tonumber(sub(raw, -2 - width, -3))
 end
 
-local function save(key, state, ...)
-  local start, first, second = state[1], state[2], state[3]
-  local width = #format('%d', math.max(first, second or 0))
+local function width_of(count)
+  if count < 10 then return 1 elseif count < 100 then return 2 elseif count < 1000 then return 3 end
+  if count < 10000 then return 4 elseif count < 100000 then return 5 elseif count < 1000000 then return 6 end
+end
+
+local function save(key, option, expiry, start, first, second)
+  local width = start % 1e6 == 0 and width_of(math.max(first, second or 0))
   local raw
-  if start % 1e6 == 0 and width <= 6 then
-    if second then
-      raw = format('%d%0' .. width .. 'd%0' .. width .. 'd2%d', start / 1e6, first, second, width)
-    else
-      raw = format('%d%d1%d', start / 1e6, first, width)
-    end
-  else
-    raw = second and format('m%d:%d:%d', start, first, second) or format('m%d:%d', start, first)
-  end
-  redis.call('SET', key, raw, ...)
+  if width and second then raw = format(PAIR[width], start / 1e6, first, second)
+  elseif width then raw = format('%d%d1%d', start / 1e6, first, width)
+  elseif second then raw = format('m%d:%d:%d', start, first, second)
+  else raw = format('m%d:%d', start, first) end
+  redis.call('SET', key, raw, option, expiry)
 end
 
-return { load = load, save = save }
+return load, save

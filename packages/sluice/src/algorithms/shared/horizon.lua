@@ -1,21 +1,9 @@
 -- A moment up to which the future is already spoken for: GCRA's theoretical arrival time, a shaper's next free slot.
--- State: { whole microsecond, fraction of a microsecond beyond it }. Twin: horizon.ts, which explains.
+-- State: whole microsecond, and fraction of a microsecond beyond it. Twin: horizon.ts, which explains.
 -- In Redis: a STRING of decimal digits when the fraction is 0, which Redis keeps as an 8-byte integer, and that is so for
 -- every rate whose interval is whole microseconds; otherwise 'f' and two little-endian doubles.
-local floor, ceil, min, max, huge = math.floor, math.ceil, math.min, math.max, math.huge
+local floor, ceil, min, max = math.floor, math.ceil, math.min, math.max
 local UNIT_TOLERANCE, TIME_TOLERANCE = 1e-9, 0.1
-
-local function ahead(horizon, now, tolerance)
-  local distance = horizon[1] - now + horizon[2]
-  if distance <= tolerance then return 0 end
-  return distance
-end
-
-local function later(horizon, by)
-  local beyond = horizon[2] + by
-  local carry = floor(beyond)
-  return { horizon[1] + carry, beyond - carry }
-end
 
 local function whole_room(distance, capacity, interval, tolerance)
   local room = max(0, floor(capacity - (distance - tolerance) / interval))
@@ -24,8 +12,8 @@ local function whole_room(distance, capacity, interval, tolerance)
   return room
 end
 
-local function time_until(horizon, now, target)
-  local distance, fraction = horizon[1] - now, horizon[2]
+local function time_until(whole, fraction, now, target)
+  local distance = whole - now
   if distance + fraction <= target then return 0 end
   local elapsed = ceil(distance + fraction - target)
   while elapsed > 0 and distance - (elapsed - 1) + fraction <= target do elapsed = elapsed - 1 end
@@ -36,38 +24,47 @@ end
 local function load(key)
   local raw = redis.call('GET', key)
   if not raw then return nil end
-  if string.byte(raw) == 102 then
-    local whole, fraction = struct.unpack('<dd', raw, 2)
-    return { whole, fraction }
-  end
-  return { tonumber(raw), 0 }
+  if string.byte(raw) == 102 then return struct.unpack('<dd', raw, 2) end
+  return tonumber(raw), 0
 end
 
-local function save(key, state, ...)
+local function save(key, option, expiry, whole, fraction)
   local raw
-  if state[2] == 0 then raw = string.format('%d', state[1]) else raw = 'f' .. struct.pack('<dd', state[1], state[2]) end
-  redis.call('SET', key, raw, ...)
+  if fraction == 0 then raw = string.format('%d', whole) else raw = 'f' .. struct.pack('<dd', whole, fraction) end
+  redis.call('SET', key, raw, option, expiry)
 end
 
--- Returns allowed, remaining, retryAfter, resetAfter, delay, next; microseconds.
-local function transition(state, now, cost, capacity, interval)
+-- Returns allowed, remaining, retryAfter, resetAfter, delay, and the next state, if any. Microseconds.
+local function transition(now, cost, capacity, interval, _, whole, fraction)
   capacity, interval = tonumber(capacity), tonumber(interval)
   local span = capacity * interval
   local tolerance = min(UNIT_TOLERANCE * interval, TIME_TOLERANCE)
-  local reanchored = state ~= nil and ahead(state, now, tolerance) > 2 * span
-  local horizon = reanchored and later({ now, 0 }, span) or state or { now, 0 }
-  local before = ahead(horizon, now, tolerance)
-  local room = whole_room(before, capacity, interval, tolerance)
-  local wait = time_until(horizon, now, tolerance)
-
-  if cost == 0 then return true, room, 0, wait, wait, nil end
-  if cost <= room then
-    local next = later(before > 0 and horizon or { now, 0 }, cost * interval)
-    return true, whole_room(ahead(next, now, tolerance), capacity, interval, tolerance), 0, time_until(next, now, tolerance), wait, next
+  if not whole then whole, fraction = now, 0 end
+  local reanchored = whole - now + fraction > 2 * span
+  if reanchored then
+    local carry = floor(span)
+    whole, fraction = now + carry, span - carry
   end
-  local retry = huge
-  if cost <= capacity then retry = time_until(horizon, now, (capacity - cost) * interval + tolerance) end
-  return false, room, retry, wait, 0, reanchored and horizon or nil
+  local before = whole - now + fraction
+  if before <= tolerance then before = 0 end
+  local room = whole_room(before, capacity, interval, tolerance)
+  local wait = time_until(whole, fraction, now, tolerance)
+
+  if cost == 0 then return true, room, 0, wait, wait end
+  if cost <= room then
+    if before == 0 then whole, fraction = now, 0 end
+    local beyond = fraction + cost * interval
+    local carry = floor(beyond)
+    whole, fraction = whole + carry, beyond - carry
+    local distance = whole - now + fraction
+    if distance <= tolerance then distance = 0 end
+    local remaining = whole_room(distance, capacity, interval, tolerance)
+    return true, remaining, 0, time_until(whole, fraction, now, tolerance), wait, whole, fraction
+  end
+  local retry = math.huge
+  if cost <= capacity then retry = time_until(whole, fraction, now, (capacity - cost) * interval + tolerance) end
+  if reanchored then return false, room, retry, wait, 0, whole, fraction end
+  return false, room, retry, wait, 0
 end
 
-return { load = load, transition = transition, save = save }
+return load, transition, save

@@ -70,8 +70,8 @@ local function leaves(log, first, room)
   return time_at(log, enough - 1)
 end
 
--- Returns allowed, remaining, retryAfter, resetAfter, delay, next; microseconds.
-local function transition(state, now, cost, limit, size)
+-- Returns allowed, remaining, retryAfter, resetAfter, delay, and the change to save, if any. Microseconds.
+local function transition(now, cost, limit, size, _, state)
   limit, size = tonumber(limit), tonumber(size)
   local reanchored = state ~= nil and state.newest - now > size
   local log = reanchored and gathered(state, now, size) or state
@@ -150,7 +150,7 @@ local function spliced(raw, at, piece)
   return string.sub(raw, 1, at) .. piece .. string.sub(raw, at + #piece + 1)
 end
 
-local function save(key, change, option, expiry)
+local function save(key, option, expiry, change)
   local log = change.log
   if not log or change.drop == log.length then
     local total = log and log.total or 0
@@ -191,4 +191,4 @@ local function history(log, now, size)
   return listed
 end
 
-return { load = load, transition = transition, save = save, history = history }
+return load, transition, save, history

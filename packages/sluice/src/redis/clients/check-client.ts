@@ -1,16 +1,28 @@
 /** The wrong client object is a common mistake, and without this an obscure one: it would fail at the first attempt, in production. */
-import { SluiceError } from '../../model/errors.ts';
+import { Kind, SluiceError } from '../../model/errors.ts';
 
-interface ClientShape {
-  readonly expected: string;
-  /** Methods the client must have, and methods only other clients have. */
-  readonly has: readonly string[];
-  readonly hasNot: readonly string[];
+/** Each package by methods that only its clients have. */
+const PACKAGES = {
+  ioredis: ['call', 'defineCommand'],
+  redis: ['sendCommand', 'withCommandOptions'],
+  '@valkey/valkey-glide': ['customCommand'],
+} as const;
+
+export type ClientPackage = keyof typeof PACKAGES;
+
+export function checkClient(client: unknown, of: ClientPackage, expected: string): void {
+  const found = packageOf(client);
+  if (found === of) return;
+  throw new SluiceError({
+    code: 'SLUICE_INVALID_CLIENT',
+    path: 'redisStore(client)',
+    expected: `${expected} of the '${of}' package`,
+    got: found === undefined ? Kind.of(client) : new Kind(`a client of the '${found}' package`),
+  });
 }
 
-export function checkClient(client: unknown, { expected, has, hasNot }: ClientShape): void {
+function packageOf(client: unknown): ClientPackage | undefined {
   const methods = client as Record<string, unknown> | null | undefined;
-  const isMethod = (name: string): boolean => typeof methods?.[name] === 'function';
-  if (has.every(isMethod) && !hasNot.some(isMethod)) return;
-  throw new SluiceError({ code: 'SLUICE_INVALID_CLIENT', path: 'redisStore(client)', expected, got: client });
+  const names = Object.keys(PACKAGES) as ClientPackage[];
+  return names.find((name) => PACKAGES[name].every((method) => typeof methods?.[method] === 'function'));
 }

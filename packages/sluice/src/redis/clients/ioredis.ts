@@ -15,10 +15,6 @@ export function redisStore(client: IoredisClient, options: RedisStoreOptions = {
 
 /** How to run a script with this client. A cluster finds the keys among the arguments by itself. */
 export function runScriptWith(client: IoredisClient): RunScript {
-  checkClient(client, {
-    expected: "a Redis or Cluster of the 'ioredis' package",
-    has: ['call', 'defineCommand'],
-    hasNot: ['customCommand'],
-  });
+  checkClient(client, 'ioredis', 'a Redis or Cluster');
   return scriptRunner(([command = '', ...args]) => client.call(command, ...args));
 }

@@ -19,11 +19,7 @@ export function redisStore(client: NodeRedisClient, options: RedisStoreOptions =
 
 /** How to run a script with this client. */
 export function runScriptWith(client: NodeRedisClient): RunScript {
-  checkClient(client, {
-    expected: "a client, pool, cluster or sentinel of the 'redis' package",
-    has: ['sendCommand'],
-    hasNot: ['defineCommand', 'customCommand'],
-  });
+  checkClient(client, 'redis', 'a client, pool, cluster or sentinel');
   return scriptRunner(senderOf(client));
 }
 

@@ -16,11 +16,7 @@ export function redisStore(client: ValkeyGlideClient, options: RedisStoreOptions
 
 /** How to run a script with this client. */
 export function runScriptWith(client: ValkeyGlideClient): RunScript {
-  checkClient(client, {
-    expected: "a GlideClient or GlideClusterClient of the '@valkey/valkey-glide' package",
-    has: ['customCommand'],
-    hasNot: ['defineCommand', 'sendCommand'],
-  });
+  checkClient(client, '@valkey/valkey-glide', 'a GlideClient or GlideClusterClient');
   return scriptRunner(senderOf(client));
 }
 

@@ -4,16 +4,16 @@
 -- (tests, simulations) does not run with the server's, so there keys are kept for a day on top.
 local DAY = 86400000
 
-local function at_millisecond(now, reset)
+local function read(supplied)
+  if supplied ~= '' then return tonumber(supplied) end
+  local time = redis.call('TIME')
+  return time[1] * 1000000 + time[2]
+end
+
+-- The option and its value for SET.
+local function expiry(supplied, now, reset)
+  if supplied ~= '' then return 'PX', string.format('%d', math.ceil(reset / 1000) + DAY) end
   return 'PXAT', string.format('%d', math.max(math.floor((now + reset) / 1000), math.floor(now / 1000) + 1))
 end
 
-local function with_a_day_to_spare(_, reset)
-  return 'PX', string.format('%d', math.ceil(reset / 1000) + DAY)
-end
-
-return function(supplied)
-  if supplied ~= '' then return tonumber(supplied), with_a_day_to_spare end
-  local time = redis.call('TIME')
-  return time[1] * 1000000 + time[2], at_millisecond
-end
+return read, expiry

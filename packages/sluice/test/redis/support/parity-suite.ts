@@ -4,6 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { RunScript } from '../../../src/redis/run-script.ts';
 import { compareTwins } from '../../support/parity.ts';
 import { testSeed } from '../../support/random.ts';
+import { compareLargeLogs } from './large-logs.ts';
 import { SERVER_KINDS, type Shape, serversOf, TOPOLOGIES } from './topologies.ts';
 
 interface RememberedSeed {
@@ -33,6 +34,7 @@ export function paritySuite(shape: Shape): void {
       const run = withKeysOfItsOwn(connection.run);
       for (const { seed, steps } of REMEMBERED) await expectAgreement(run, seed, steps);
       await expectAgreement(run, firstSeed + TOPOLOGIES.indexOf(topology), STEPS);
+      await expectAgreementOnLargeLogs(run, firstSeed + TOPOLOGIES.indexOf(topology));
       await connection.close();
     });
   });
@@ -43,6 +45,13 @@ async function expectAgreement(run: RunScript, seed: number, steps: number): Pro
   const toRemember = JSON.stringify({ seed, steps: report.steps + 1, why: '...' });
   expect(report.difference, `to remember it, add to parity-seeds.json: ${toRemember}`).toBeUndefined();
   expect(report.steps).toBe(steps);
+}
+
+const LARGE_LOG_TRACES = 12;
+
+async function expectAgreementOnLargeLogs(run: RunScript, seed: number): Promise<void> {
+  const { difference } = await compareLargeLogs(run, seed, LARGE_LOG_TRACES);
+  expect(difference, `large logs, seed ${seed}`).toBeUndefined();
 }
 
 let runs = 0;

@@ -2,7 +2,7 @@
  * Every way to reach a server: each client package, on a single server, a cluster and behind Sentinel, on Redis and on Valkey.
  * A test that says "through every client" walks this table; a new client is a line in it.
  */
-import { GlideClient, GlideClusterClient } from '@valkey/valkey-glide';
+import { GlideClient, GlideClusterClient, Logger } from '@valkey/valkey-glide';
 import { Cluster, Redis } from 'ioredis';
 import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
 import {
@@ -67,6 +67,9 @@ export function serversOf(kind: ServerKind): Servers {
     },
   };
 }
+
+/** GLIDE prints each error that it also throws. */
+Logger.init('off');
 
 /** GLIDE gives up after 250 ms by default, which a busy test machine can need for nothing at all. */
 const GLIDE_TIMEOUT = { requestTimeout: 30_000 };

@@ -1,0 +1,419 @@
+/**
+ * What an attempt costs the server, in the server's own numbers: one round trip whatever the number of policies, no write when
+ * it is denied, no key that stays behind, and each key gone in the millisecond its resetAfter ends and not before.
+ */
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RunningServer, startServer } from '../../../../tools/servers/index.ts';
+import { waitUntil } from '../../../../tools/servers/wait-until.ts';
+import {
+  createLimiter,
+  fixedWindow,
+  gcra,
+  leakyBucket,
+  type Policy,
+  slidingWindowCounter,
+  slidingWindowLog,
+  tokenBucket,
+  type Verdict,
+} from '../../src/index.ts';
+import { limitOf } from '../../src/model/policy.ts';
+import { redisStoreOver } from '../../src/redis/redis-store.ts';
+import type { RunScript } from '../../src/redis/run-script.ts';
+import { KINDS, randomCost, randomFrom, randomPolicy, testSeed } from '../support/random.ts';
+import { changesOf, commandsDuring, nodesOf, replicatedBytes } from './support/server-statistics.ts';
+import { slowPolicies } from './support/slow-policies.ts';
+import { type Connection, SERVER_KINDS, serversOf, TOPOLOGIES } from './support/topologies.ts';
+
+const LIMIT = 5;
+const POLICIES = slowPolicies(LIMIT);
+const FIVE = [
+  POLICIES['fixed-window epoch'],
+  POLICIES['sliding-window-log'],
+  POLICIES['sliding-window-counter'],
+  POLICIES['token-bucket'],
+  POLICIES.gcra,
+];
+const ALL = Object.values(POLICIES);
+
+const readOf = ({ algorithm }: Policy): string => (algorithm === 'sliding-window-log' ? 'getrange' : 'get');
+
+let keys = 0;
+const newKey = (): string => {
+  keys += 1;
+  return `key ${keys}`;
+};
+
+describe.each(SERVER_KINDS)('%s', (kind) => {
+  const servers = serversOf(kind);
+  const topologies = TOPOLOGIES.filter((topology) => topology.kind === kind);
+  let server: RunningServer;
+
+  beforeAll(async () => {
+    server = await servers.single();
+  });
+  afterAll(() => servers.stop());
+
+  /** A connection to a server that already knows every script. */
+  async function connectTo({ connect }: (typeof topologies)[number]): Promise<Connection> {
+    const connection = await connect(servers);
+    const store = connection.store();
+    for (const policy of ALL) await createLimiter({ policy, store }).peek(newKey());
+    const limiter = createLimiter({ policies: ALL, store });
+    await limiter.peek(newKey());
+    await limiter.history(newKey());
+    await limiter.reset(newKey());
+    return connection;
+  }
+
+  const singles = topologies
+    .filter(({ shape }) => shape === 'single')
+    .map((topology) => [topology.title, topology] as const);
+
+  describe.each(singles)('%s', (_, topology) => {
+    let connection: Connection;
+    beforeAll(async () => {
+      connection = await connectTo(topology);
+    });
+    afterAll(() => connection.close());
+
+    it.each(KINDS)(
+      'an attempt under a %s is one EVALSHA: one reading of the clock, one read, one write',
+      async (name) => {
+        const limiter = createLimiter({ policy: POLICIES[name], store: connection.store() });
+        const key = newKey();
+        const expected = { evalsha: 1, time: 1, [readOf(POLICIES[name])]: 1, set: 1 };
+        expect(await commandsDuring([server], () => limiter.attempt(key))).toEqual(expected);
+        expect(await commandsDuring([server], () => limiter.attempt(key))).toEqual(expected);
+      },
+    );
+
+    it('an attempt under five policies, or all, is one EVALSHA', async () => {
+      const key = newKey();
+      const five = createLimiter({ policies: FIVE, store: connection.store() });
+      const expected = { evalsha: 1, time: 1, get: 4, getrange: 1, set: 5 };
+      expect(await commandsDuring([server], () => five.attempt(key))).toEqual(expected);
+      const all = createLimiter({ policies: ALL, store: connection.store() });
+      const expectedOfAll = { evalsha: 1, time: 1, get: 7, getrange: 1, set: 8 };
+      expect(await commandsDuring([server], () => all.attempt(key))).toEqual(expectedOfAll);
+    });
+
+    it('a thousand attempts are a thousand EVALSHA', async () => {
+      const limiter = createLimiter({ policies: FIVE, store: connection.store() });
+      const attempts = () => Promise.all(Array.from({ length: 1000 }, () => limiter.attempt(newKey())));
+      // A pool opens more connections the first time.
+      await attempts();
+      const expected = { evalsha: 1000, time: 1000, get: 4000, getrange: 1000, set: 5000 };
+      expect(await commandsDuring([server], attempts)).toEqual(expected);
+    });
+
+    it('reset and history are one EVALSHA', async () => {
+      const limiter = createLimiter({ policies: ALL, store: connection.store() });
+      const key = newKey();
+      await limiter.attempt(key);
+      expect(await commandsDuring([server], () => limiter.history(key))).toEqual({ evalsha: 1, time: 1, getrange: 1 });
+      expect(await commandsDuring([server], () => limiter.reset(key))).toEqual({ evalsha: 1, del: 1 });
+    });
+  });
+
+  describe('what changes nothing writes nothing', () => {
+    let connection: Connection;
+    beforeAll(async () => {
+      connection = await connectTo(topologies.find(({ title }) => title.startsWith('ioredis client'))!);
+    });
+    afterAll(() => connection.close());
+
+    /** The reads that are allowed; anything else, a write above all, makes the comparison fail. */
+    async function expectNoWrite(policies: readonly Policy[], work: () => Promise<unknown>): Promise<void> {
+      const reads: Record<string, number> = {};
+      for (const policy of policies) reads[readOf(policy)] = (reads[readOf(policy)] ?? 0) + 1;
+      const before = await changesOf(server);
+      expect(await commandsDuring([server], work)).toEqual({ evalsha: 1, time: 1, ...reads });
+      expect(await changesOf(server)).toBe(before);
+    }
+
+    it.each(KINDS)('%s: denied, looked at, and a cost that never fits', async (name) => {
+      const policy = POLICIES[name];
+      const limiter = createLimiter({ policy, store: connection.store() });
+      const key = newKey();
+      await expectNoWrite([policy], () => limiter.peek(key));
+      await expectNoWrite([policy], () => limiter.attempt(key, { cost: 0 }));
+      await expectNoWrite([policy], () => limiter.peek(key, { cost: 3 }));
+      const before = await changesOf(server);
+      expect((await limiter.attempt(key, { cost: LIMIT })).remaining).toBe(0);
+      expect(await changesOf(server), 'an allowed attempt must show here, or the test is blind').toBe(before + 1);
+
+      await expectNoWrite([policy], async () => expect((await limiter.attempt(key)).allowed).toBe(false));
+      await expectNoWrite([policy], async () =>
+        expect((await limiter.attempt(key, { cost: LIMIT + 1 })).retryAfter).toBe(Number.POSITIVE_INFINITY),
+      );
+      await expectNoWrite([policy], () => limiter.attempt(key, { cost: 0 }));
+      await expectNoWrite([policy], () => limiter.peek(key, { cost: 1 }));
+    });
+
+    it.each(KINDS)('%s denies: nothing is written under the seven policies that allow', async (name) => {
+      const key = newKey();
+      const store = connection.store();
+      await createLimiter({ policy: POLICIES[name], store }).attempt(key, { cost: LIMIT });
+      const all = createLimiter({ policies: ALL, store });
+      await expectNoWrite(ALL, async () => {
+        const { allowed, policy } = await all.attempt(key);
+        expect({ allowed, policy }).toEqual({ allowed: false, policy: POLICIES[name].name });
+      });
+      const remaining = (await all.peek(key)).decisions.map((decision) => decision.remaining);
+      expect(remaining).toEqual(ALL.map(({ name: other }) => (other === POLICIES[name].name ? 0 : LIMIT)));
+    });
+
+    it('a denied attempt on a large log reads a part of it and writes nothing', async () => {
+      const limit = 400;
+      const limiter = createLimiter({ policy: slidingWindowLog({ limit, window: '1h' }), store: connection.store() });
+      const key = newKey();
+      // One by one: admissions in the same microsecond would share an entry.
+      for (let i = 0; i < limit - 1; i += 1) await limiter.attempt(key);
+      const last = await commandsDuring([server], () => limiter.attempt(key));
+      expect(last).toMatchObject({ evalsha: 1, time: 1, setrange: 2, pexpireat: 1 });
+      const before = await changesOf(server);
+      const denied = await commandsDuring([server], () => limiter.attempt(key));
+      expect(Object.keys(denied).sort()).toEqual(['evalsha', 'getrange', 'time']);
+      expect(denied.getrange).toBeLessThan(5);
+      expect(await changesOf(server)).toBe(before);
+    });
+
+    it('refused traffic is not replicated', async () => {
+      const replica = await startServer({ kind, args: ['--replicaof', `${server.host} ${server.port}`] });
+      await server.command('CONFIG', 'SET', 'repl-ping-replica-period', '3600');
+      const isUp = async () => String(await replica.command('INFO', 'replication')).includes('master_link_status:up');
+      await waitUntil('the replica has its data', isUp);
+      const limiter = createLimiter({ policies: ALL, store: connection.store() });
+      const key = newKey();
+      await limiter.attempt(key, { cost: LIMIT });
+      const before = await replicatedBytes(server);
+      expect(before).toBeGreaterThan(0);
+      for (let i = 0; i < 100; i += 1) expect((await limiter.attempt(key)).allowed).toBe(false);
+      expect(await replicatedBytes(server)).toBe(before);
+      await limiter.attempt(newKey());
+      expect(await replicatedBytes(server)).toBeGreaterThan(before);
+      await replica.stop();
+    });
+  });
+
+  describe.each(topologies.map((topology) => [topology.title, topology] as const))('%s', (_, topology) => {
+    const flush = async () => {
+      for (const node of await nodesOf(servers, topology.shape)) await node.command('SCRIPT', 'FLUSH', 'SYNC');
+    };
+
+    it('a server that forgot its scripts is taught again, and the attempt is charged once', async () => {
+      const connection = await connectTo(topology);
+      const limiter = createLimiter({ policies: ALL, store: connection.store() });
+      const nodes = await nodesOf(servers, topology.shape);
+      const key = newKey();
+      const scriptsDuring = async (work: () => Promise<unknown>) => {
+        const { evalsha = 0, eval: whole = 0 } = await commandsDuring(nodes, work);
+        return { evalsha, whole };
+      };
+      const expectAttempt = async (remaining: number) => {
+        const { decisions } = await limiter.attempt(key);
+        expect(decisions.map((decision) => decision.remaining)).toEqual(ALL.map(() => remaining));
+      };
+
+      // The first call of a client may itself find a node that has never seen the script.
+      await expectAttempt(LIMIT - 1);
+      await flush();
+      expect(await scriptsDuring(() => expectAttempt(LIMIT - 2))).toEqual({ evalsha: 1, whole: 1 });
+      expect(await scriptsDuring(() => expectAttempt(LIMIT - 3))).toEqual({ evalsha: 1, whole: 0 });
+      await connection.close();
+    });
+
+    it('200 attempts at once while scripts are flushed again and again admit exactly the limit', async () => {
+      const connection = await connectTo(topology);
+      const limit = 100;
+      const policies = Object.values(slowPolicies(limit));
+      const limiter = createLimiter({ policies, store: connection.store() });
+      const key = newKey();
+      let running = true;
+      const storm = (async () => {
+        let flushes = 0;
+        for (; running; flushes += 1) await flush();
+        return flushes;
+      })();
+      const nodes = await nodesOf(servers, topology.shape);
+      let allowed = 0;
+      const { eval: whole = 0 } = await commandsDuring(nodes, async () => {
+        // Eight rounds at once, each one after the other, so that the storm has time to rage among them.
+        const rounds = Array.from({ length: 8 }, async () => {
+          for (let i = 0; i < 25; i += 1) if ((await limiter.attempt(key)).allowed) allowed += 1;
+        });
+        await Promise.all(rounds);
+      });
+      running = false;
+      expect(await storm).toBeGreaterThan(0);
+      expect(whole, 'the storm must have hit at least one attempt').toBeGreaterThan(0);
+      expect(allowed).toBe(limit);
+      const { decisions } = await limiter.peek(key);
+      expect(decisions.map(({ remaining }) => remaining)).toEqual(policies.map(() => 0));
+      await connection.close();
+    });
+  });
+
+  describe('keys expire', () => {
+    let client: Redis;
+    let observed: Observed[];
+
+    /** When a key of the last attempt expired before and after it, all read in the same transaction as the attempt. */
+    interface Observed {
+      readonly before: number;
+      readonly after: number;
+      /** The last millisecond of the transaction: a key whose time ended before it may be gone. */
+      readonly endMs: number;
+    }
+
+    const run: RunScript = async ({ source }, [...names], args) => {
+      const transaction = client.multi();
+      for (const name of names) transaction.pexpiretime(name);
+      transaction.eval(source, names.length, ...names, ...args);
+      for (const name of names) transaction.pexpiretime(name);
+      transaction.time();
+      const replies = (await transaction.exec())!.map(([error, reply]) => {
+        if (error !== null) throw error;
+        return reply;
+      });
+      observed = names.map((_, index) => ({
+        before: Number(replies[index]),
+        after: Number(replies[names.length + 1 + index]),
+        endMs: (([seconds, micros]) => seconds * 1000 + Math.floor(micros / 1000))(
+          (replies.at(-1) as string[]).map(Number) as [number, number],
+        ),
+      }));
+      return replies[names.length];
+    };
+
+    /** The millisecond in which resetAfter ends; but a key that is to be kept at all is kept until the next one begins. */
+    const expectedExpiry = (now: number, resetAfter: number): number =>
+      Math.max(Math.floor((now + resetAfter) / 1000), Math.floor(now / 1000) + 1);
+
+    const NO_KEY = -2;
+
+    beforeAll(() => {
+      client = new Redis(server.port);
+    });
+    afterAll(() => client.disconnect());
+
+    it.each(KINDS)('%s: to the millisecond, as the result says', async (name) => {
+      const policy = POLICIES[name];
+      const limiter = createLimiter({ policy, store: redisStoreOver(run) });
+      const key = newKey();
+      for (let i = 0; i < LIMIT; i += 1) {
+        const { resetAt, resetAfter, allowed } = await limiter.attempt(key);
+        const micros = Math.round(resetAt * 1e6);
+        expect(allowed).toBe(true);
+        expect(observed[0]!.after).toBe(
+          expectedExpiry(micros - Math.round(resetAfter * 1e6), Math.round(resetAfter * 1e6)),
+        );
+        expect(observed[0]!.after).toBe(Math.floor(micros / 1000));
+      }
+      const { after } = observed[0]!;
+      expect((await limiter.attempt(key)).allowed).toBe(false);
+      expect(observed[0]).toMatchObject({ before: after, after });
+    });
+
+    it('whatever the policy and the cost: thousands of random attempts, and no key is left without an end', async () => {
+      const seed = testSeed();
+      console.log(`expiry on ${kind}: SLUICE_SEED=${seed}`);
+      const random = randomFrom(seed);
+      const store = redisStoreOver(run, { prefix: 'random' });
+      let allowedSteps = 0;
+      for (let round = 0; round < 40; round += 1) {
+        const policies = KINDS.map((name) => randomPolicy(random, name));
+        const key = newKey();
+        for (let i = 0; i < 12; i += 1) {
+          const cost = randomCost(random, Math.min(...policies.map(limitOf)));
+          // One policy at a time or several at once; both kinds of a fixed window would share a state.
+          const chosen = random.real() < 0.5 ? [random.pick(policies)] : policies.filter((_, at) => at !== round % 2);
+          const checks = chosen.map((policy) => ({ key, policy, cost }));
+          const { now, verdicts } = await store.decide(checks);
+          const allowed = verdicts.every((verdict) => verdict.allowed);
+          for (const [index, { resetAfter }] of verdicts.entries()) {
+            const { before, after, endMs } = observed[index]!;
+            const expected = allowed && cost > 0 ? expectedExpiry(now, resetAfter) : before;
+            const isOver = after === NO_KEY && expected < endMs;
+            expect(isOver ? expected : after, `seed ${seed}: ${JSON.stringify(checks[index])} at ${now}`).toBe(
+              expected,
+            );
+            if (allowed && cost > 0) allowedSteps += 1;
+          }
+        }
+      }
+      expect(allowedSteps).toBeGreaterThan(500);
+      const everyPttl =
+        "local t = {} for i, k in ipairs(redis.call('KEYS', '*')) do t[i] = redis.call('PTTL', k) end return t";
+      const ttls = (await server.command('EVAL', everyPttl, '0')) as number[];
+      expect(ttls.length).toBeGreaterThan(100);
+      expect(ttls.filter((ttl) => ttl < 0 && ttl !== NO_KEY)).toEqual([]);
+    });
+
+    it('a large log, of which only parts are written, expires to the millisecond', async () => {
+      const policy = slidingWindowLog({ limit: 500, window: '10m' });
+      const store = redisStoreOver(run);
+      const check = { key: newKey(), policy, cost: 1 };
+      for (let i = 0; i < 300; i += 1) {
+        const { now, verdicts } = await store.decide([check]);
+        expect(observed[0]!.after).toBe(expectedExpiry(now, verdicts[0]!.resetAfter));
+      }
+      const { setrange } = await commandsDuring([server], async () => store.decide([check]));
+      expect(setrange, 'the log was not large').toBe(2);
+    });
+
+    const QUICK: readonly Policy[] = [
+      fixedWindow({ name: 'fixed epoch', limit: 4, window: 40 }),
+      fixedWindow({ name: 'fixed first', limit: 4, window: 40, align: 'first' }),
+      slidingWindowLog({ limit: 4, window: 40 }),
+      slidingWindowCounter({ limit: 4, window: 25 }),
+      tokenBucket({ capacity: 4, refillRate: 100 }),
+      leakyBucket({ name: 'policing', capacity: 4, leakRate: 100 }),
+      leakyBucket({ name: 'shaping', capacity: 4, leakRate: 100, mode: 'shaping' }),
+      gcra({ limit: 100, period: '1s', capacity: 4 }),
+      tokenBucket({ name: 'thirds', capacity: 4, refillRate: 1000 / 3 }),
+      fixedWindow({ name: 'below a millisecond', limit: 4, window: 0.25, align: 'first' }),
+    ];
+
+    it.each(QUICK.map((policy) => [policy.name, policy] as const))(
+      '%s: not before its resetAfter has ended, not later than that millisecond, and then the key is new',
+      async (_, policy) => {
+        const store = redisStoreOver(run);
+        const key = newKey();
+        const fresh: Verdict = { allowed: true, remaining: 4, retryAfter: 0, resetAfter: 0, delay: 0 };
+        const spent = await store.decide([{ key, policy, cost: 4 }]);
+        expect(spent.verdicts[0]).toMatchObject({ allowed: true, remaining: 0 });
+        const resetAt = spent.now + spent.verdicts[0]!.resetAfter;
+        const expiry = observed[0]!.after;
+        let looks = 0;
+        for (let now = spent.now; now / 1000 < expiry + 3; ) {
+          const look = await store.decide([{ key, policy, cost: 0 }], { dryRun: true });
+          now = look.now;
+          looks += 1;
+          if (now < resetAt) expect(observed[0]!.before, 'forgotten early').toBe(expiry);
+          else expect(look.verdicts[0]).toEqual(fresh);
+        }
+        expect(looks).toBeGreaterThan(1);
+        expect(await server.command('EXISTS', await onlyKeyOf(key))).toBe(0);
+        const again = await store.decide([{ key, policy, cost: 4 }]);
+        const newcomer = await store.decide([{ key: newKey(), policy, cost: 4 }]);
+        const withoutReset = ({ verdicts: [verdict] }: { verdicts: readonly Verdict[] }) => ({
+          ...verdict,
+          resetAfter: 0,
+        });
+        expect(withoutReset(again)).toEqual(withoutReset(newcomer));
+
+        async function onlyKeyOf(text: string): Promise<string> {
+          let name = '';
+          const noting: RunScript = async (script, names, args) => {
+            name = names[0]!;
+            return run(script, names, args);
+          };
+          await redisStoreOver(noting).decide([{ key: text, policy, cost: 0 }], { dryRun: true });
+          return name;
+        }
+      },
+    );
+  });
+});
