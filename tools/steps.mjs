@@ -8,13 +8,13 @@ import { fileURLToPath } from 'node:url';
 
 export const workspaceFolder = fileURLToPath(new URL('..', import.meta.url));
 
-/** Silent unless it fails: then what the program printed follows its title. Resolves to whether it succeeded. */
+/** Silent but for its title, unless it fails: then what the program printed follows. On stderr: stdout is for results. Resolves to whether it succeeded. */
 export async function runQuietly(title, program, args) {
   const start = performance.now();
-  process.stdout.write(`${title} ...`);
+  process.stderr.write(`${title} ...`);
   const { code, output } = await run(program, args, ['ignore', 'pipe', 'pipe']);
-  console.log(` ${code === 0 ? '' : 'failed after '}${seconds(start)}`);
-  if (code !== 0) console.log(output.trimEnd());
+  console.error(` ${code === 0 ? '' : 'failed after '}${seconds(start)}`);
+  if (code !== 0) console.error(output.trimEnd());
   return code === 0;
 }
 

@@ -2,8 +2,9 @@
  * Law 10 as tables: a bad policy, key, cost or option is an error with a code and the path of the field, thrown where it is
  * defined, or rejecting the attempt before anything is spent. And what merely looks odd works.
  */
+import { inspect } from 'node:util';
 import { Cluster, Redis } from 'ioredis';
-import { createClient, createClientPool, createCluster } from 'redis';
+import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
 import { describe, expect, test } from 'vitest';
 import {
   type Clock,
@@ -38,6 +39,8 @@ type Definition = readonly [
   path: string,
   /** A part of what the error says was expected. */
   expected: string,
+  /** All of what it says came, where that is not simply the value. */
+  got?: string,
 ];
 
 // biome-ignore lint/suspicious/noExplicitAny: factories of six different types, called with what none of them takes.
@@ -61,7 +64,8 @@ interface Fields {
 
 const BAD_LIMITS = [Number.NaN, -1, 0, 1.5, Number.POSITIVE_INFINITY, 2 ** 53, '100', null, true, 5n, [], {}];
 const BAD_DURATIONS = [
-  ...[0, -1, Number.NaN, Number.POSITIVE_INFINITY, 0.0001, 1.0005, 36525 * 86400e3 + 1, null, undefined, 5n, [1]],
+  ...[0, -1, Number.NaN, Number.POSITIVE_INFINITY, 0.0001, 36525 * 86400e3 + 1, null, undefined, 5n, [1]],
+  ...[0.0015, 1.0005, 1000.0005, 86400e3 + 0.0005, '1000.0005ms', '1.0000005s'],
   ...['10', '10 s', '1w', '-1s', '', '1S', 's', '1e3ms', '.5s', '1s ', '1m30s', '0s', '0.0001ms', '36526d'],
 ];
 const BAD_RATES = [
@@ -71,13 +75,18 @@ const BAD_RATES = [
 const BAD_OPTIONS = [null, 'text', 5, true, [], () => ({})];
 
 const wrongFields: Definition[] = FACTORIES.flatMap(([name, make, good, { limits, durations = [], rates = [] }]) => {
-  const rowsFor = (fields: readonly string[], values: readonly unknown[], code: ErrorCode, expected: string) =>
+  const rowsFor = (
+    fields: readonly string[],
+    values: readonly unknown[],
+    ...[code, expected, got]: [code: ErrorCode, expected: string, got?: string]
+  ) =>
     fields.flatMap((field) =>
       values.map((value): Definition => {
         const path = `${name}.${field}`;
-        return [`${path}: ${write(value)}`, () => make({ ...good, [field]: value }), code, path, expected];
+        return [`${path}: ${write(value)}`, () => make({ ...good, [field]: value }), code, path, expected, got];
       }),
     );
+  const noSuchField = `no such field; there are name, ${Object.keys(good).join(', ')}`;
   return [
     ...rowsFor(limits, BAD_LIMITS, 'SLUICE_INVALID_LIMIT', 'a whole number from 1 to '),
     ...rowsFor(limits.slice(0, 1), [undefined], 'SLUICE_INVALID_LIMIT', 'a whole number from 1 to '),
@@ -85,17 +94,21 @@ const wrongFields: Definition[] = FACTORIES.flatMap(([name, make, good, { limits
     ...rowsFor(rates, BAD_RATES, 'SLUICE_INVALID_RATE', "a positive number of units a second, or text such as '10/s'"),
     ...rowsFor(
       ['name'],
-      ['', 'é', 'a\nb', 'a\u007f', 'x'.repeat(65), 5, true],
+      ['', 'é', 'a\nb', 'a\u007f', 'x'.repeat(65), 5, true, null],
       'SLUICE_INVALID_NAME',
       '1 to 64 printable',
     ),
-    ...rowsFor(['nmae', 'algorithm'], ['x'], 'SLUICE_INVALID_POLICY', `no such field; there are name, ${limits[0]}`),
+    ...rowsFor(['nmae', 'algorithm'], ['x'], 'SLUICE_INVALID_POLICY', noSuchField, 'a string'),
+    ...rowsFor(['nmae'], [5], 'SLUICE_INVALID_POLICY', noSuchField, 'a number'),
+    ...rowsFor(['nmae'], [undefined], 'SLUICE_INVALID_POLICY', noSuchField, 'undefined'),
     ...[...BAD_OPTIONS, undefined].map((options): Definition => {
       return [`${name}(${write(options)})`, () => make(options), 'SLUICE_INVALID_POLICY', name, 'an object of options'];
     }),
     [`${name}({})`, () => make({}), 'SLUICE_INVALID_LIMIT', `${name}.${limits[0]}`, 'a whole number'],
   ];
 });
+
+const ONE_POLICY = 'one policy (several go into policies)';
 
 const policies: Definition[] = [
   ...refused('fixedWindow.align', ['epoc', '', 0, null, true], "'epoch' or 'first'", (align) =>
@@ -109,10 +122,11 @@ const policies: Definition[] = [
   ),
   ...refused(
     'policy',
-    [null, undefined, [], 'token-bucket', 5, () => {}],
+    [null, undefined, 'token-bucket', 5, () => {}, Promise.resolve()],
     'a policy, as tokenBucket({ ... })',
     (policy) => checkPolicy(policy),
   ),
+  ...refused('policy', [[], [1], [1, 2]], ONE_POLICY, (policy) => checkPolicy(policy)),
   ...[undefined, null, 5, 'tokenBucket', 'token bucket', 'constructor', '__proto__'].map((algorithm): Definition => {
     const policy = { algorithm, capacity: 5, refillRate: 1 };
     const expected =
@@ -140,14 +154,19 @@ const policies: Definition[] = [
   [
     'a token bucket slower than a century',
     () => tokenBucket({ capacity: 36526, refillRate: '1/d' }),
-    ...slow('tokenBucket'),
+    ...slow('tokenBucket.refillRate', 101),
   ],
   [
     'a leaky bucket slower than a century',
-    () => leakyBucket({ capacity: 1, leakRate: 1e-300 }),
-    ...slow('leakyBucket'),
+    () => leakyBucket({ capacity: 1e6, leakRate: '1/d' }),
+    ...slow('leakyBucket.leakRate', 2738),
   ],
-  ['a gcra slower than a century', () => gcra({ limit: 1, period: '1d', capacity: 36526 }), ...slow('gcra')],
+  ['a gcra slower than a century', () => gcra({ limit: 1, period: '1d', capacity: 36526 }), ...slow('gcra.limit', 101)],
+  [
+    'data slower than a century',
+    () => checkPolicy({ algorithm: 'token-bucket', capacity: 36526, refillRate: '1/d' }, 'config.rules[3]'),
+    ...slow('config.rules[3].refillRate', 101),
+  ],
 ];
 
 function refused(
@@ -169,11 +188,26 @@ function limitOf(factory: string, max: number): [ErrorCode, string, string] {
   return ['SLUICE_INVALID_LIMIT', `${factory}.limit`, `a whole number from 1 to ${max}`];
 }
 
-function slow(path: string): [ErrorCode, string, string] {
-  return ['SLUICE_INVALID_RATE', path, 'recovers the whole capacity within 100 years'];
+function slow(path: string, years: number): [ErrorCode, string, string, string] {
+  return ['SLUICE_INVALID_RATE', path, 'a rate that recovers the whole capacity within 100 years', `${years} years`];
 }
 
 const policy = tokenBucket({ capacity: 10, refillRate: 1 });
+
+const KINDS_OF_NO_STORE: readonly [store: unknown, kind: string][] = [
+  [null, 'null'],
+  [5, 'a number'],
+  ['redis', 'a string'],
+  [{}, 'an object with no fields'],
+  [[], 'an empty array'],
+  [memoryStore, 'a function'],
+  [new Map(), 'an instance of Map'],
+  [Promise.resolve(memoryStore()), 'a promise'],
+  [{ decide() {} }, 'an object with decide'],
+  [{ forget() {} }, 'an object with forget'],
+  [{ decide() {}, forget() {} }, 'an object with decide, forget'],
+  [ioredisClient(), 'an instance of Redis'],
+];
 
 const limiters: Definition[] = [
   ...[...BAD_OPTIONS, undefined].map((options): Definition => {
@@ -186,14 +220,9 @@ const limiters: Definition[] = [
       'policy, policies, store',
     ];
   }),
-  ['neither', () => createLimiter({}), 'SLUICE_INVALID_POLICY', 'createLimiter', 'either policy or policies'],
-  [
-    'both',
-    () => createLimiter({ policy, policies: [policy] }),
-    'SLUICE_INVALID_POLICY',
-    'createLimiter',
-    'either policy or',
-  ],
+  ['neither', () => createLimiter({}), ...eitherOr('neither')],
+  ['neither but undefined', () => createLimiter({ policy: undefined, policies: undefined }), ...eitherOr('neither')],
+  ['both', () => createLimiter({ policy, policies: [policy] }), ...eitherOr('both')],
   ['no policies', () => createLimiter({ policies: [] }), 'SLUICE_INVALID_POLICY', 'policies', '1 to 64 policies'],
   [
     'too many policies',
@@ -204,8 +233,27 @@ const limiters: Definition[] = [
     'SLUICE_INVALID_POLICY',
     'policies',
     '1 to 64 policies',
+    'an array of 65 items',
   ],
-  ...[null, [policy], 'token-bucket', 5].map((value): Definition => {
+  ...(
+    [
+      [[], 'an empty array'],
+      [[policy], 'an array of 1 item'],
+      [[policy, policy], 'an array of 2 items'],
+    ] as const
+  ).map(([value, got]): Definition => {
+    const define = () => createLimiter({ policy: bad(value) });
+    return [`policy: ${got}`, define, 'SLUICE_INVALID_POLICY', 'policy', ONE_POLICY, got];
+  }),
+  [
+    'policies within policies',
+    () => createLimiter({ policies: [policy, bad([policy])] }),
+    'SLUICE_INVALID_POLICY',
+    'policies[1]',
+    ONE_POLICY,
+    'an array of 1 item',
+  ],
+  ...[null, 'token-bucket', 5, Promise.resolve(policy)].map((value): Definition => {
     return [
       `policy: ${write(value)}`,
       () => createLimiter({ policy: bad(value) }),
@@ -242,33 +290,32 @@ const limiters: Definition[] = [
     ...duplicate(2),
   ],
   ...['polcy', 'cost', 'context', 'clock'].map((option): Definition => {
-    const options = { policy, [option]: 1 };
+    const define = () => createLimiter({ policy, [option]: 1 });
     return [
       `createLimiter({ ${option} })`,
-      () => createLimiter(options),
-      ...unknownOption(`createLimiter.${option}`, 'policy, policies, store'),
+      define,
+      ...unknownOption(`createLimiter.${option}`, 'policy, policies, store', 1),
     ];
   }),
-  ...[5, 'redis', {}, [], memoryStore, new Map(), { decide() {} }, { forget() {} }, ioredisClient()].map(
-    (store): Definition => {
-      const title = `store: ${write(store)}`;
-      return [
-        title,
-        () => createLimiter({ policy, store: bad(store) }),
-        'SLUICE_INVALID_STORE',
-        'createLimiter.store',
-        'a store, such as',
-      ];
-    },
-  ),
+  ...KINDS_OF_NO_STORE.map(([store, got]): Definition => {
+    const define = () => createLimiter({ policy, store: bad(store) });
+    const expected = 'a store, such as memoryStore() or redisStore(client)';
+    return [`store: ${write(store)}`, define, 'SLUICE_INVALID_STORE', 'createLimiter.store', expected, got];
+  }),
 ];
+
+function eitherOr(got: string): [ErrorCode, string, string, string] {
+  return ['SLUICE_INVALID_POLICY', 'createLimiter', 'either policy or policies', got];
+}
 
 function duplicate(index: number): [ErrorCode, string, string] {
   return ['SLUICE_DUPLICATE_POLICY', `policies[${index}].name`, 'a name no other policy of this limiter has'];
 }
 
-function unknownOption(path: string, known: string): [ErrorCode, string, string] {
-  return ['SLUICE_INVALID_OPTION', path, `only the options ${known}`];
+/** The value of an option nobody knows may be a secret, so the error says only its kind. */
+function unknownOption(path: string, known: string, value: unknown): [ErrorCode, string, string, string] {
+  const kind = typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`;
+  return ['SLUICE_INVALID_OPTION', path, `no such option; there are ${known}`, kind];
 }
 
 function ioredisClient(): Redis {
@@ -300,8 +347,48 @@ const memoryStores: Definition[] = [
   [
     'memoryStore({ maxkeys })',
     () => memoryStore(bad({ maxkeys: 5 })),
-    ...unknownOption('memoryStore.maxkeys', 'clock, maxKeys'),
+    ...unknownOption('memoryStore.maxkeys', 'clock, maxKeys', 5),
   ],
+];
+
+const BAD_TIMES = [
+  Number.NaN,
+  -1,
+  -0.0001,
+  Number.POSITIVE_INFINITY,
+  2 ** 53,
+  'a',
+  '5',
+  null,
+  true,
+  5n,
+  [5],
+  new Date(5),
+];
+
+const manualClocks: Definition[] = [
+  ...BAD_TIMES.map((ms): Definition => {
+    const expected = 'milliseconds since the Unix epoch as a number of at least 0';
+    return [
+      `manualClock(${write(ms)})`,
+      () => manualClock(bad(ms)),
+      'SLUICE_INVALID_CLOCK',
+      'manualClock(ms)',
+      expected,
+    ];
+  }),
+  ...(['set', 'advance'] as const).flatMap((move) =>
+    [...BAD_TIMES, undefined].map((ms): Definition => {
+      const path = `manualClock.${move}(ms)`;
+      return [
+        `${path} of ${write(ms)}`,
+        () => manualClock()[move](bad(ms)),
+        'SLUICE_INVALID_CLOCK',
+        path,
+        'milliseconds',
+      ];
+    }),
+  ),
 ];
 
 /** Clients of each package that never connect. A GLIDE client connects when it is made, so it is represented by its shape. */
@@ -314,6 +401,7 @@ const CLIENTS: Readonly<Record<string, readonly [title: string, client: unknown]
     ['a client of redis', createClient()],
     ['a pool of redis', createClientPool()],
     ['a cluster of redis', createCluster({ rootNodes: [{ url: 'redis://localhost:1' }] })],
+    ['a sentinel of redis', createSentinel({ name: 'main', sentinelRootNodes: [{ host: 'localhost', port: 1 }] })],
   ],
   '@valkey/valkey-glide': [['a client of valkey-glide', { customCommand() {} }]],
 };
@@ -321,69 +409,99 @@ const CLIENTS: Readonly<Record<string, readonly [title: string, client: unknown]
 // biome-ignore lint/suspicious/noExplicitAny: three functions for three types of client, called with each other's.
 type RedisStoreOf = (client: any, options?: any) => unknown;
 
-const STORES: readonly [title: string, own: string, redisStore: RedisStoreOf][] = [
-  ['sluice/ioredis', 'ioredis', overIoredis],
-  ['sluice/node-redis', 'redis', overNodeRedis],
-  ['sluice/valkey-glide', '@valkey/valkey-glide', overValkeyGlide],
+const STORES: readonly [title: string, own: string, clients: string, redisStore: RedisStoreOf][] = [
+  ['sluice/ioredis', 'ioredis', 'a Redis or Cluster', overIoredis],
+  ['sluice/node-redis', 'redis', 'a client, pool, cluster or sentinel', overNodeRedis],
+  ['sluice/valkey-glide', '@valkey/valkey-glide', 'a GlideClient or GlideClusterClient', overValkeyGlide],
 ];
 
-const OTHER_THINGS = [
-  undefined,
-  null,
-  {},
-  [],
-  'redis://localhost',
-  6379,
-  Redis,
-  { url: 'x' },
-  Promise.resolve(),
-  new Map(),
+const KINDS_OF_NO_CLIENT: readonly [thing: unknown, kind: string][] = [
+  [undefined, 'undefined'],
+  [null, 'null'],
+  [{}, 'an object with no fields'],
+  [[], 'an empty array'],
+  ['redis://localhost', 'a string'],
+  [6379, 'a number'],
+  [{ url: 'x' }, 'an object with url'],
+  [Promise.resolve(), 'a promise'],
+  [new Map(), 'an instance of Map'],
 ];
 
-const redisStores: Definition[] = STORES.flatMap(([module, own, redisStore]) => {
-  const others = Object.entries(CLIENTS).flatMap(([name, clients]) => (name === own ? [] : clients));
-  const things = OTHER_THINGS.map((thing) => [write(thing), thing] as const);
-  const [, client] = CLIENTS[own]![0]!;
+const redisStores: Definition[] = [
+  ...STORES.flatMap(([module, own, clients, redisStore]) => {
+    const others = Object.entries(CLIENTS).flatMap(([name, clients]) =>
+      name === own
+        ? []
+        : clients.map(([title, client]) => [title, client, `a client of the '${name}' package`] as const),
+    );
+    const things = [...KINDS_OF_NO_CLIENT, [Redis, 'a function'] as const].map(
+      ([thing, kind]) => [write(thing), thing, kind] as const,
+    );
+    return [
+      ...[...things, ...others].map(([title, thing, kind]): Definition => {
+        const expected = `${clients} of the '${own}' package`;
+        const define = () => redisStore(thing);
+        return [`${module} over ${title}`, define, 'SLUICE_INVALID_CLIENT', 'redisStore(client)', expected, kind];
+      }),
+      ...badStoreOptions(module, (options) => redisStore(CLIENTS[own]![0]![1], options)),
+    ];
+  }),
+  ...[...KINDS_OF_NO_CLIENT, [ioredisClient(), 'an instance of Redis'] as const].map(([run, kind]): Definition => {
+    const define = () => redisStoreOver(bad(run));
+    const title = `sluice/redis over ${write(run)}`;
+    return [title, define, 'SLUICE_INVALID_CLIENT', 'redisStoreOver(run)', 'a function that runs a script', kind];
+  }),
+  ...badStoreOptions('sluice/redis', (options) => redisStoreOver(async () => '', bad(options))),
+];
+
+function badStoreOptions(module: string, storeWith: (options: unknown) => unknown): Definition[] {
+  const known = 'prefix, hashKeys, raw, clock';
   const withOption = (option: string, values: readonly unknown[], code: ErrorCode, expected: string) =>
     values.map((value): Definition => {
-      const define = () => redisStore(client, { [option]: value });
+      const define = () => storeWith({ [option]: value });
       return [`${module} { ${option}: ${write(value)} }`, define, code, `redisStore.${option}`, expected];
     });
   return [
-    ...[...things, ...others].map(([title, thing]): Definition => {
-      const expected = `of the '${own}' package`;
-      return [
-        `${module} over ${title}`,
-        () => redisStore(thing),
-        'SLUICE_INVALID_CLIENT',
-        'redisStore(client)',
-        expected,
-      ];
-    }),
     ...BAD_OPTIONS.map((options): Definition => {
-      const title = `${module} (client, ${write(options)})`;
-      return [
-        title,
-        () => redisStore(client, options),
-        'SLUICE_INVALID_OPTION',
-        'redisStore',
-        'prefix, hashKeys, raw, clock',
-      ];
+      const expected = `an object of options (${known})`;
+      const define = () => storeWith(options);
+      return [`${module} with ${write(options)}`, define, 'SLUICE_INVALID_OPTION', 'redisStore', expected];
     }),
-    ...withOption('prefix', ['a{b', 'a}b', 5, null, 'x'.repeat(129)], 'SLUICE_INVALID_OPTION', 'without { and }'),
-    ...withOption('hashKeys', ['yes', 1, null], 'SLUICE_INVALID_OPTION', 'true or false'),
+    ...withOption(
+      'prefix',
+      ['a{b', 'a}b', 'a\ud800b', 5, null, 'x'.repeat(129)],
+      'SLUICE_INVALID_OPTION',
+      'well-formed text of at most 128 characters without { and }',
+    ),
+    ...withOption('hashKeys', ['yes', 'false', 1, 0, null], 'SLUICE_INVALID_OPTION', 'true or false'),
+    ...withOption('raw', ['yes', 'false', 1, 0, null], 'SLUICE_INVALID_OPTION', 'true or false'),
     ...withOption('clock', BAD_CLOCKS, 'SLUICE_INVALID_CLOCK', 'now(): number'),
-    ...withOption('prefx', ['a', undefined], 'SLUICE_INVALID_OPTION', 'only the options prefix, hashKeys, raw, clock'),
+    ...['a', 5, undefined].map((value): Definition => {
+      const define = () => storeWith({ prefx: value });
+      return [`${module} { prefx: ${write(value)} }`, define, ...unknownOption('redisStore.prefx', known, value)];
+    }),
   ];
+}
+
+test.each(STORES)('%s takes every kind of client of its package', (_, own, _clients, redisStore) => {
+  for (const [, client] of CLIENTS[own]!) expect(redisStore(client)).toHaveProperty('decide');
 });
 
 describe('a bad definition throws where it stands', () => {
-  test.each([...wrongFields, ...policies, ...limiters, ...memoryStores, ...redisStores])(
+  test.each([...wrongFields, ...policies, ...limiters, ...memoryStores, ...manualClocks, ...redisStores])(
     '%s',
-    (_, define, code, path, expected) => {
-      expectMistake(thrownBy(define), code, path, expected);
+    (_, define, ...mistake) => {
+      expectMistake(thrownBy(define), ...mistake);
     },
   );
+
+  test.each([...BAD_TIMES, undefined].map((ms) => [write(ms), ms]))('a clock is not moved by %s', (_, ms) => {
+    const clock = manualClock(0.5);
+    expect(() => clock.set(bad(ms))).toThrow(SluiceError);
+    if (ms !== -0.0001) expect(() => clock.advance(bad(ms))).toThrow(SluiceError);
+    else clock.advance(0);
+    expect(clock.now()).toBe(0.5);
+  });
 });
 
 type Attempt = readonly [
@@ -392,9 +510,11 @@ type Attempt = readonly [
   code: ErrorCode,
   path: string,
   expected: string,
+  got?: string,
 ];
 
 const VERBS = ['attempt', 'peek', 'reset', 'history'] as const;
+const OPTIONS_OF = { attempt: 'cost, context', peek: 'cost, context', reset: 'context', history: 'context, policy' };
 const BAD_COSTS = [
   Number.NaN,
   -1,
@@ -406,6 +526,7 @@ const BAD_COSTS = [
   '',
   5n,
   true,
+  null,
   [1],
   {},
 ];
@@ -447,7 +568,7 @@ const attempts: Attempt[] = [
     [
       `${verb}('user:42', { cots })`,
       (limiter) => limiter[verb]('user:42', bad({ cots: 5 })),
-      ...unknownOption(`${verb}.cots`, ''),
+      ...unknownOption(`${verb}.cots`, OPTIONS_OF[verb], 5),
     ] satisfies Attempt,
   ]),
   ...(['attempt', 'peek'] as const).flatMap((verb) =>
@@ -460,8 +581,14 @@ const attempts: Attempt[] = [
   [
     'reset takes no cost',
     (limiter) => limiter.reset('user:42', bad({ cost: 1 })),
-    ...unknownOption('reset.cost', 'context'),
+    ...unknownOption('reset.cost', 'context', 1),
   ],
+  ...['x', '', 'sliding window log', 5, null, {}, ['token-bucket']].map((name): Attempt => {
+    const attempt = (limiter: Limiter) => limiter.history('user:42', { policy: bad(name) });
+    const names = 'sliding-window-log, sliding-window-counter, fixed-window, token-bucket, leaky-bucket, gcra';
+    const expected = `the name of a policy of this limiter: ${names}`;
+    return [`history of policy ${write(name)}`, attempt, 'SLUICE_INVALID_OPTION', 'history.policy', expected];
+  }),
   [
     'no history of a token bucket',
     (limiter) => limiter.history('user:42', { policy: 'token-bucket' }),
@@ -482,54 +609,107 @@ const ALL_POLICIES = [
 ];
 
 describe('a bad attempt rejects before anything is spent', () => {
-  test.each(attempts)('%s', async (_, attempt, code, path, expected) => {
+  test.each(attempts)('%s', async (_, attempt, ...mistake) => {
     const { limiter, store } = await spentLimiter({ clock: manualClock(60_000) });
     const before = await limiter.peek('user:42');
-    expectMistake(await rejectionOf(() => attempt(limiter)), code, path, expected);
+    expectMistake(await rejectionOf(() => attempt(limiter)), ...mistake);
     expect(await limiter.peek('user:42')).toEqual(before);
     expect(before.decisions.map(({ remaining }) => remaining)).toEqual(ALL_POLICIES.map(() => 7));
     expect(store.stats().keys).toBe(ALL_POLICIES.length);
   });
 
-  test.each(attempts)('%s: Redis is not asked', async (_, attempt, code, path, expected) => {
+  test.each(attempts)('%s: Redis is not asked', async (_, attempt, ...mistake) => {
     const asked: unknown[] = [];
     const store = redisStoreOver(async (script) => asked.push(script));
     const limiter = createLimiter({ policies: ALL_POLICIES, store });
-    expectMistake(await rejectionOf(() => attempt(limiter)), code, path, expected);
+    expectMistake(await rejectionOf(() => attempt(limiter)), ...mistake);
     expect(asked).toEqual([]);
   });
 });
 
+/** Both options take a function, and an error names the one that was written. */
+const CHOICES = ['policy', 'policies'] as const;
+
 describe('a policy function with a bad answer rejects before anything is spent', () => {
-  const answers: readonly [title: string, answer: unknown, code: ErrorCode, path: string, expected: string][] = [
+  const answers: readonly [title: string, answer: unknown, ...Mistake][] = [
     ['undefined', undefined, 'SLUICE_INVALID_POLICY', '', 'a policy'],
     ['null', null, 'SLUICE_INVALID_POLICY', '', 'a policy'],
     ['the name of a policy', 'free', 'SLUICE_INVALID_POLICY', '', 'a policy'],
-    ['an empty array', [], 'SLUICE_INVALID_POLICY', '', '1 to 64 policies'],
-    ['an array with a hole', [policy, undefined], 'SLUICE_INVALID_POLICY', '[1]', 'a policy'],
+    ['a promise of a policy', Promise.resolve(policy), 'SLUICE_INVALID_POLICY', '', 'a policy', 'a promise'],
+    ['promises of policies', [Promise.resolve(policy)], 'SLUICE_INVALID_POLICY', '[0]', 'a policy', 'a promise'],
+    ['an empty array', [], 'SLUICE_INVALID_POLICY', '', '1 to 64 policies', 'an empty array'],
+    ['an array in an array', [policy, [policy]], 'SLUICE_INVALID_POLICY', '[1]', ONE_POLICY, 'an array of 1 item'],
+    ['an array with undefined', [policy, undefined], 'SLUICE_INVALID_POLICY', '[1]', 'a policy'],
     ['duplicates', [policy, policy], 'SLUICE_DUPLICATE_POLICY', '[1].name', 'a name no other policy'],
     ['an unknown algorithm', { algorithm: 'x' }, 'SLUICE_UNKNOWN_ALGORITHM', '.algorithm', 'one of'],
     ['a bad field', { ...policy, capacity: 0 }, 'SLUICE_INVALID_LIMIT', '.capacity', 'a whole number'],
+    ['an unknown field', { ...policy, burst: 5 }, 'SLUICE_INVALID_POLICY', '.burst', 'no such field', 'a number'],
+    ['a century', { ...policy, refillRate: 1e-9 }, 'SLUICE_INVALID_RATE', '.refillRate', 'a rate', '317 years'],
   ];
-  const rows = answers.flatMap((answer) => VERBS.map((verb) => [`${verb}: ${answer[0]}`, verb, ...answer] as const));
+  const rows = CHOICES.flatMap((choice) =>
+    VERBS.flatMap((verb) =>
+      answers.map((answer) => [`${choice}, ${verb}: ${answer[0]}`, choice, verb, answer] as const),
+    ),
+  );
 
-  test.each(rows)('%s', async (_, verb, _title, answer, code, path, expected) => {
+  test.each(rows)('%s', async (_, choice, verb, [, answer, code, path, ...said]) => {
     const log = slidingWindowLog({ limit: 10, window: '1m' });
-    const limiter = createLimiter<{ answer: unknown } | undefined>({
-      policies: (context) => (context === undefined ? [policy, log] : bad(context.answer)),
+    const limiter = createLimiter<{ answer: unknown }>({
+      [choice]: ({ answer } = { answer: [policy, log] }) => bad(answer),
       store: memoryStore({ clock: manualClock(60_000) }),
     });
     await limiter.attempt('user:42', { cost: 3 });
     const before = await limiter.peek('user:42');
     const error = await rejectionOf(() => limiter[verb]('user:42', { context: { answer } }));
-    expectMistake(error, code, `policies(context)${path}`, expected);
+    expectMistake(error, code, `${choice}(context)${path}`, ...said);
     expect(await limiter.peek('user:42')).toEqual(before);
     expect(before.remaining).toBe(7);
+  });
+
+  test.each(CHOICES)('%s: async', async (choice) => {
+    const limiter = createLimiter({ [choice]: async () => policy });
+    const error = await rejectionOf(() => limiter.attempt('user:42'));
+    expectMistake(error, 'SLUICE_INVALID_POLICY', `${choice}(context)`, 'a policy', 'a promise');
+  });
+});
+
+describe('a policy function that takes a context is never called without one', () => {
+  const rows = CHOICES.flatMap((choice) => VERBS.map((verb) => [choice, verb] as const));
+
+  test.each(rows)('%s, %s', async (choice, verb) => {
+    const called: unknown[] = [];
+    const limiter = createLimiter<{ plan: string }>({
+      [choice]: ({ plan }: { plan: string }) => {
+        called.push(plan);
+        return slidingWindowLog({ limit: 10, window: '1m' });
+      },
+    });
+    for (const options of [undefined, {}, { context: undefined }]) {
+      const error = await rejectionOf(() => limiter[verb]('user:42', options));
+      expectMistake(error, 'SLUICE_INVALID_OPTION', 'context', 'a context, because the policies', 'undefined');
+    }
+    expect(called).toEqual([]);
+    await limiter[verb]('user:42', { context: { plan: 'free' } });
+    expect(called).toEqual(['free']);
+  });
+
+  test.each(CHOICES)('%s: unless it needs none', async (choice) => {
+    const withDefault = createLimiter<string>({
+      [choice]: (plan = 'free') => tokenBucket({ capacity: plan.length, refillRate: 1 }),
+    });
+    expect((await withDefault.attempt('user:42')).limit).toBe(4);
+    expect((await withDefault.attempt('user:42', { context: 'business' })).limit).toBe(8);
+    const withoutContext = createLimiter({ [choice]: () => policy });
+    expect((await withoutContext.attempt('user:42')).limit).toBe(10);
+    for (const context of [null, 0, '', false]) {
+      const limiter = createLimiter<unknown>({ [choice]: (plan: unknown) => (plan === context ? policy : bad(plan)) });
+      expect((await limiter.attempt('user:42', { context })).limit).toBe(10);
+    }
   });
 });
 
 describe('a clock that tells no time rejects before anything is spent', () => {
-  const readings = [Number.NaN, -1, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 2 ** 53, undefined, 'noon', {}];
+  const readings = [...BAD_TIMES, Number.NEGATIVE_INFINITY, undefined, 'noon', {}];
   const rows = readings.flatMap((reading) =>
     (['attempt', 'peek', 'history'] as const).map((verb) => [`${verb} at ${write(reading)}`, verb, reading] as const),
   );
@@ -568,6 +748,9 @@ describe('an error says what came, in one short line', () => {
     [Symbol('five'), 'Symbol(five)'],
     [() => 5, 'a function'],
     [[], 'an empty array'],
+    [['5'], 'an array of 1 item'],
+    [[5, 5], 'an array of 2 items'],
+    [Promise.resolve(5), 'a promise'],
     [{}, 'an object with no fields'],
     [{ amount: 5, unit: 's' }, 'an object with amount, unit'],
     [{ a: 1, b: 2, c: 3, d: 4, e: 5, f: 6, g: 7 }, 'an object with a, b, c, d, e, f, ...'],
@@ -583,70 +766,105 @@ describe('an error says what came, in one short line', () => {
   });
 });
 
-/** Mistakes that were once taken for something else: refused, by a named error. */
-describe('refused, though JavaScript would make something of it', () => {
-  const history = () => spentLimiter({ clock: manualClock(60_000) }).then(({ limiter }) => limiter);
-  const at = (reading: unknown) => async () => {
-    await createLimiter({ policy, store: memoryStore({ clock: { now: () => bad(reading) } }) }).attempt('user:42');
-  };
-  const gaps: readonly [title: string, mistake: () => unknown, once: string][] = [
-    ['cost: null', () => createLimiter({ policy }).attempt('a', { cost: bad(null) }), 'spends 1'],
-    ['name: null', () => tokenBucket({ name: bad(null), capacity: 1, refillRate: 1 }), 'takes the default name'],
-    ['store: null', () => createLimiter({ policy, store: bad(null) }), 'counts in memory'],
-    [
-      'a store without history',
-      () => createLimiter({ policy, store: bad({ decide() {}, forget() {} }) }),
-      'is accepted',
-    ],
-    ['window: 1000.0005', () => fixedWindow({ limit: 1, window: 1000.0005 }), 'is rounded: the tolerance is relative'],
-    ["raw: 'yes'", () => overIoredis(ioredisClient(), { raw: bad('yes') }), 'is not checked'],
-    ['redisStoreOver(undefined)', () => redisStoreOver(bad(undefined)), 'is not checked'],
-    [
-      'history of an unknown policy',
-      async () => (await history()).history('a', { policy: 'x' }),
-      'answers for the first',
-    ],
-    ['history of policy 5', async () => (await history()).history('a', { policy: bad(5) }), 'answers for the first'],
-    [
-      'history of policy null',
-      async () => (await history()).history('a', { policy: bad(null) }),
-      'answers for the first',
-    ],
-    ["a clock that says '5'", at('5'), 'is taken for 5'],
-    ['a clock that says null', at(null), 'is taken for 0'],
-    ['a clock that says true', at(true), 'is taken for 1'],
-    ['a clock that says 5n', at(5n), 'gives a TypeError of JavaScript'],
-    ['manualClock(NaN)', () => manualClock(Number.NaN), 'was accepted'],
-    ["manualClock().set('a')", () => manualClock().set(bad('a')), 'was accepted'],
-    ['manualClock().advance(undefined)', () => manualClock().advance(bad(undefined)), 'was accepted'],
-    ['manualClock().advance(-1) below 0', () => manualClock().advance(-1), 'was accepted'],
-    [
-      'a policy function without its context',
-      () =>
-        createLimiter<{ plan: string }>({
-          policy: ({ plan }) => tokenBucket({ capacity: plan.length, refillRate: 1 }),
-        }).attempt('a'),
-      'gave a TypeError of JavaScript',
-    ],
-    [
-      'an async policy function',
-      () => createLimiter({ policy: bad(async () => policy) }).attempt('a'),
-      'blamed the algorithm',
-    ],
-    ['a history reply that is no history', historyReply(['x', 'y']), 'gives NaN'],
-    ['a history reply with half an entry', historyReply(['1']), 'gives NaN'],
+describe('a reply no script of ours gives rejects', () => {
+  const verdicts = ['OK', 'QUEUED', '', null, undefined, [], {}, 0, Number.NaN, true, '1 1 1 1 1', '1 1 1 1 1 1 1'];
+  const words = ['1 1 1 1 1 x', '1 1 1 1 1 1.5', '1 1 1 1 1 ', ' 1 1 1 1 1 1', '1 1 1 1 1 NaN', '1 1 1 1 1 nil'];
+  const histories = [
+    'OK',
+    '',
+    null,
+    undefined,
+    {},
+    0,
+    ['1'],
+    ['x', 'y'],
+    ['1', ''],
+    ['1.5', '1'],
+    [null, null],
+    ['1', '2', '3'],
+  ];
+  const rows = [
+    ...(['attempt', 'peek'] as const).flatMap((verb) => [...verdicts, ...words].map((reply) => [verb, reply] as const)),
+    ...histories.map((reply) => ['history', reply] as const),
+  ].map(([verb, reply]) => [`${verb}: ${write(reply)}`, verb, reply] as const);
+
+  test.each(rows)('%s', async (_, verb, reply) => {
+    const store = redisStoreOver(async () => reply);
+    const limiter = createLimiter({ policy: slidingWindowLog({ limit: 5, window: '1m' }), store });
+    const error = await rejectionOf(() => limiter[verb]('user:42'));
+    expectMistake(error, 'SLUICE_UNEXPECTED_REPLY', 'redis', "the reply of Sluice's own script");
+  });
+});
+
+/** Errors go to logs, and logs go to people who must not read a password. */
+describe('no error tells a secret', () => {
+  const SECRET = 'hunter2';
+  const url = `redis://app:${SECRET}@localhost:1`;
+  const SECRETS: readonly [title: string, holder: unknown][] = [
+    ['text', url],
+    ['long text', `${url}/${'x'.repeat(100)}`],
+    ['a URL', new URL(url)],
+    ['an object', { url, password: SECRET }],
+    ['an array', [url]],
+    ['a promise', Promise.resolve(url)],
+    ['a function', () => url],
+    ['a client of ioredis', new Redis(url, { lazyConnect: true })],
+    ['a cluster of ioredis', new Cluster([url], { lazyConnect: true, redisOptions: { password: SECRET } })],
+    ['a client of redis', createClient({ url, password: SECRET })],
+    ['a pool of redis', createClientPool({ url })],
+    ['a cluster of redis', createCluster({ rootNodes: [{ url }], defaults: { password: SECRET } })],
+  ];
+  const numbers: readonly [title: string, holder: unknown][] = [['a number', 4111111111111111]];
+  const limiter = createLimiter({ policies: ALL_POLICIES });
+
+  const places: readonly [title: string, place: (holder: unknown) => unknown, code: ErrorCode][] = [
+    ...STORES.map(([module, , , redisStore]) => {
+      return [`the client of ${module}`, (holder: unknown) => redisStore(holder), 'SLUICE_INVALID_CLIENT'] as const;
+    }),
+    ['a store', (store) => createLimiter({ policy, store: bad(store) }), 'SLUICE_INVALID_STORE'],
+    ['an option of createLimiter', (url) => createLimiter(bad({ policy, url })), 'SLUICE_INVALID_OPTION'],
+    ['an option of memoryStore', (url) => memoryStore(bad({ url })), 'SLUICE_INVALID_OPTION'],
+    ['an option of redisStoreOver', (url) => redisStoreOver(async () => '', bad({ url })), 'SLUICE_INVALID_OPTION'],
+    ...STORES.map(([module, own, , redisStore]) => {
+      const place = (password: unknown) => redisStore(CLIENTS[own]![0]![1], { password });
+      return [`an option of ${module}`, place, 'SLUICE_INVALID_OPTION'] as const;
+    }),
+    ...VERBS.map((verb) => {
+      const place = (apiKey: unknown) => limiter[verb]('user:42', bad({ apiKey }));
+      return [`an option of ${verb}`, place, 'SLUICE_INVALID_OPTION'] as const;
+    }),
+    ...FACTORIES.map(([name, make, good]) => {
+      return [
+        `a field of ${name}`,
+        (password: unknown) => make({ ...good, password }),
+        'SLUICE_INVALID_POLICY',
+      ] as const;
+    }),
+    ['a field of data', (password) => checkPolicy({ ...policy, password }), 'SLUICE_INVALID_POLICY'],
+  ];
+  const rows = [
+    ...places.flatMap(([title, place, code]) =>
+      [...SECRETS, ...numbers]
+        .filter(([holder]) => !title.startsWith('the client') || !isOwn(title, holder))
+        .map(([holder, value]) => [`${title}: ${holder}`, () => place(value), code] as const),
+    ),
+    ...SECRETS.filter(([, holder]) => typeof holder !== 'function').map(([title, holder]) => {
+      return [`redisStoreOver(run): ${title}`, () => redisStoreOver(bad(holder)), 'SLUICE_INVALID_CLIENT'] as const;
+    }),
   ];
 
-  test.each(gaps)('%s', async (_, mistake) => {
-    const error = await Promise.resolve()
-      .then(mistake)
-      .catch((reason: unknown) => reason);
+  test.each(rows)('%s', async (_, mistake, code) => {
+    const error = await rejectionOf(async () => mistake());
     expect(error).toBeInstanceOf(SluiceError);
+    expect(error).toMatchObject({ code });
+    const told = inspect(error, { depth: null, showHidden: true, getters: true });
+    expect(told).toContain((error as SluiceError).message);
+    for (const secret of [SECRET, 'app:', '4111111111111111']) expect(told).not.toContain(secret);
   });
 
-  function historyReply(reply: unknown): () => unknown {
-    const log = slidingWindowLog({ limit: 5, window: '1m' });
-    return () => createLimiter({ policy: log, store: redisStoreOver(async () => reply) }).history('a');
+  /** Over its own package's client a store is right, whatever the client's password. */
+  function isOwn(place: string, holder: string): boolean {
+    return STORES.some(([module, own]) => place.endsWith(module) && holder.endsWith(` of ${own}`));
   }
 });
 
@@ -712,14 +930,14 @@ describe('odd keys are keys like any other', () => {
 describe('odd costs', () => {
   test.each(ALL_POLICIES.map((policy) => [policy.algorithm, policy] as const))('%s', async (_, policy) => {
     const limiter = createLimiter({ policy, store: memoryStore({ clock: manualClock(60_000) }) });
-    const attempt = (cost: number | undefined) => limiter.attempt('user:42', { cost: bad(cost) });
+    const attempt = (cost: number | undefined) => limiter.attempt('user:42', { cost });
 
     expect(await attempt(0)).toMatchObject({ allowed: true, remaining: 10, retryAfter: null, resetAfter: 0 });
     expect(await attempt(-0)).toMatchObject({ allowed: true, remaining: 10, retryAfter: null, resetAfter: 0 });
     expect(await attempt(undefined)).toMatchObject({ allowed: true, remaining: 9 });
     expect((await limiter.attempt('user:42', {})).remaining).toBe(8);
     expect((await limiter.attempt('user:42', undefined)).remaining).toBe(7);
-    expect((await limiter.peek('user:42', { cost: bad(undefined) })).remaining).toBe(7);
+    expect((await limiter.peek('user:42', { cost: undefined })).remaining).toBe(7);
     for (const cost of [11, 1e12, Number.MAX_SAFE_INTEGER]) {
       expect(await attempt(cost)).toMatchObject({ allowed: false, remaining: 7, retryAfter: Number.POSITIVE_INFINITY });
     }
@@ -769,8 +987,34 @@ test('defaults are those of the documents', () => {
   expect(fixedWindow({ limit: 1, window: 1 })).toMatchObject({ name: 'fixed-window', align: 'epoch' });
   expect(leakyBucket({ capacity: 1, leakRate: 1 })).toMatchObject({ name: 'leaky-bucket', mode: 'policing' });
   expect(gcra({ limit: 7, period: 1 })).toMatchObject({ name: 'gcra', capacity: 7 });
-  expect(tokenBucket(bad({ name: undefined, capacity: 1, refillRate: 1 })).name).toBe('token-bucket');
-  expect(createLimiter(bad({ policy, policies: undefined, store: undefined }))).toHaveProperty('attempt');
+});
+
+test('an option that is undefined is one that was left out', async () => {
+  const name = undefined;
+  expect(fixedWindow({ name, limit: 1, window: 1, align: undefined })).toEqual(fixedWindow({ limit: 1, window: 1 }));
+  expect(slidingWindowLog({ name, limit: 1, window: 1 })).toEqual(slidingWindowLog({ limit: 1, window: 1 }));
+  expect(slidingWindowCounter({ name, limit: 1, window: 1 })).toEqual(slidingWindowCounter({ limit: 1, window: 1 }));
+  expect(tokenBucket({ name, capacity: 1, refillRate: 1 })).toEqual(tokenBucket({ capacity: 1, refillRate: 1 }));
+  expect(leakyBucket({ name, capacity: 1, leakRate: 1, mode: undefined })).toEqual(
+    leakyBucket({ capacity: 1, leakRate: 1 }),
+  );
+  expect(gcra({ name, limit: 7, period: 1, capacity: undefined })).toEqual(gcra({ limit: 7, period: 1 }));
+  expect(manualClock(undefined).now()).toBe(0);
+
+  const log = slidingWindowLog({ limit: 2, window: 1 });
+  const limiter = createLimiter({ policy: undefined, policies: [policy, log], store: undefined });
+  expect((await limiter.attempt('user:42', { cost: undefined, context: undefined })).remaining).toBe(1);
+  expect(await limiter.history('user:42', { policy: undefined, context: undefined })).toHaveLength(1);
+  await limiter.reset('user:42', { context: undefined });
+  expect(createLimiter({ policy, store: memoryStore({ clock: undefined, maxKeys: undefined }) })).toHaveProperty(
+    'peek',
+  );
+
+  const names: string[] = [];
+  const options = { prefix: undefined, hashKeys: undefined, raw: undefined, clock: undefined };
+  const store = redisStoreOver(async (_, keys) => names.push(...keys), options);
+  await createLimiter({ policy, store }).reset('user:42');
+  expect(names).toEqual(['sluice:{user:42}t']);
 });
 
 describe('a policy comes back from JSON as it went', () => {
@@ -812,12 +1056,15 @@ async function spentLimiter({ clock }: { clock: Clock }): Promise<{ limiter: Lim
   return { limiter, store };
 }
 
-function expectMistake(error: unknown, code: ErrorCode, path: string, expected: string): void {
+type Mistake = [code: ErrorCode, path: string, expected: string, got?: string];
+
+function expectMistake(error: unknown, ...[code, path, expected, got]: Mistake): void {
   expect(error).toBeInstanceOf(SluiceError);
   const mistake = error as SluiceError;
   expect(mistake).toMatchObject({ name: 'SluiceError', code, path, page: `docs/errors/${code}.md` });
   expect(mistake.expected).toContain(expected);
   expect(mistake.got).not.toBe('');
+  if (got !== undefined) expect(mistake.got).toBe(got);
   expect(mistake.message).toBe(
     `${path}: expected ${mistake.expected}, got ${mistake.got} (${code}, see ${mistake.page})`,
   );

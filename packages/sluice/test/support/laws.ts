@@ -33,6 +33,19 @@ export function checkLaws(policy: Policy, history: readonly Moment[]): void {
     backwardsIsHarmless(twin, policy, moment, fail);
   }
   boundHolds(policy, seen);
+  forgettingStaysInvisible(policy, history);
+}
+
+/** Law 3 again, from then on: once resetAfter has passed, the same traffic gets the same answers with the old state and without. */
+function forgettingStaysInvisible(policy: Policy, history: readonly Moment[]): void {
+  const [old, none] = [typescriptTwin(), typescriptTwin()];
+  const last = history.map(({ now, cost }) => ({ now, verdict: old.attempt(now, cost, policy) })).at(-1)!;
+  const later = last.now + last.verdict.resetAfter - history[0]!.now;
+  for (const { now, cost } of history) {
+    const [seen, fresh] = [old, none].map((twin) => answer(twin.attempt(now + later, cost, policy)));
+    if (seen !== fresh)
+      throw new Error(`3: forgetting stays invisible\n${JSON.stringify({ policy, history, now, seen, fresh })}`);
+  }
 }
 
 type Fail = (law: string, detail: unknown) => never;
