@@ -20,11 +20,13 @@ import {
   type RateLimitResult,
   slidingWindowCounter,
   slidingWindowLog,
+  systemClock,
   tokenBucket,
 } from '../src/index.ts';
 import { redisStore as overIoredis } from '../src/redis/clients/ioredis.ts';
 import { redisStore as overNodeRedis } from '../src/redis/clients/node-redis.ts';
 import { redisStore as overValkeyGlide } from '../src/redis/clients/valkey-glide.ts';
+import { redisStoreOver, scriptRunner } from '../src/redis/index.ts';
 
 const policy = tokenBucket({ capacity: 100, refillRate: 10 });
 
@@ -115,6 +117,10 @@ const compiled: Readonly<Record<string, (limiter: Limiter) => unknown>> = {
     fixedWindow({ limit: undefined, window: '1m' }),
     // @ts-expect-error: a name that is a number
     fixedWindow({ name: 5, limit: 5, window: '1m' }),
+    // @ts-expect-error: null is no name
+    fixedWindow({ name: null, limit: 5, window: '1m' }),
+    // @ts-expect-error: null is no capacity
+    gcra({ limit: 5, period: '1m', capacity: null }),
   ],
 
   'wrong limiters': () => [
@@ -124,6 +130,14 @@ const compiled: Readonly<Record<string, (limiter: Limiter) => unknown>> = {
     createLimiter({ polcy: policy }),
     // @ts-expect-error: the store not called
     createLimiter({ policy, store: memoryStore }),
+    // @ts-expect-error: null is no store
+    createLimiter({ policy, store: null }),
+    // @ts-expect-error: a store without history
+    createLimiter({ policy, store: { decide: memoryStore().decide, forget: memoryStore().forget } }),
+    // @ts-expect-error: an async function
+    createLimiter({ policy: async () => policy }),
+    // @ts-expect-error: one under the name of several
+    createLimiter({ policies: policy }),
     // @ts-expect-error: a client is not a store
     createLimiter({ policy, store: new Redis() }),
     // @ts-expect-error: several under the name of one
@@ -138,6 +152,14 @@ const compiled: Readonly<Record<string, (limiter: Limiter) => unknown>> = {
     memoryStore({ maxKeys: '5' }),
     // @ts-expect-error: misspelt
     memoryStore({ maxkeys: 5 }),
+    // @ts-expect-error: a clock that says bigints
+    memoryStore({ clock: { now: () => process.hrtime.bigint() } }),
+    // @ts-expect-error: a date
+    manualClock(new Date()),
+    // @ts-expect-error: text
+    manualClock().set('5'),
+    // @ts-expect-error: by how much?
+    manualClock().advance(),
   ],
 
   'wrong attempts': (limiter) => [
@@ -149,6 +171,8 @@ const compiled: Readonly<Record<string, (limiter: Limiter) => unknown>> = {
     limiter.attempt(process.env.API_KEY),
     // @ts-expect-error: a cost in text
     limiter.attempt('user:42', { cost: '5' }),
+    // @ts-expect-error: null is no cost
+    limiter.attempt('user:42', { cost: null }),
     // @ts-expect-error: a bare cost
     limiter.attempt('user:42', 5),
     // @ts-expect-error: misspelt
@@ -157,6 +181,8 @@ const compiled: Readonly<Record<string, (limiter: Limiter) => unknown>> = {
     limiter.reset('user:42', { cost: 5 }),
     // @ts-expect-error: the policy itself instead of its name
     limiter.history('user:42', { policy }),
+    // @ts-expect-error: null is no name
+    limiter.history('user:42', { policy: null }),
   ],
 
   'a wrong context': () => {
@@ -190,18 +216,38 @@ const compiled: Readonly<Record<string, (limiter: Limiter) => unknown>> = {
     createLimiter({ policies: [policy] as const, store: memoryStore({ clock: manualClock(0), maxKeys: 5 }) }),
     createLimiter({ policy: ({ plan }: { plan: string }) => (plan === 'free' ? policy : [policy]) }),
     createLimiter({ policies: () => [policy] }),
+    createLimiter({ policy: (plan = 'free') => (plan === 'free' ? policy : [policy]) }),
     createLimiter({ policy: { algorithm: 'token-bucket', name: 'data', capacity: 5, refillRate: 5 } }),
+  ],
+
+  'undefined is as good as left out': (limiter) => [
+    fixedWindow({ name: undefined, limit: 5, window: '1m', align: undefined }),
+    slidingWindowLog({ name: undefined, limit: 5, window: '1m' }),
+    slidingWindowCounter({ name: undefined, limit: 5, window: '1m' }),
+    tokenBucket({ name: undefined, capacity: 5, refillRate: 5 }),
+    leakyBucket({ name: undefined, capacity: 5, leakRate: 5, mode: undefined }),
+    gcra({ name: undefined, limit: 5, period: '1m', capacity: undefined }),
+    createLimiter({ policy, policies: undefined, store: undefined }),
+    createLimiter({ policy: undefined, policies: [policy] }),
+    memoryStore({ clock: undefined, maxKeys: undefined }),
+    overIoredis(new Redis(), { prefix: undefined, hashKeys: undefined, raw: undefined, clock: undefined }),
+    limiter.attempt('user:42', { cost: undefined, context: undefined }),
+    limiter.peek('user:42', { cost: undefined, context: undefined }),
+    limiter.reset('user:42', { context: undefined }),
+    limiter.history('user:42', { policy: undefined, context: undefined }),
   ],
 
   'right clients': () => [
     overIoredis(new Redis()),
-    overIoredis(new Cluster([]), { prefix: 'app', hashKeys: true }),
+    overIoredis(new Cluster([]), { prefix: 'app', hashKeys: true, raw: true, clock: systemClock }),
     overNodeRedis(createClient()),
     overNodeRedis(createClientPool()),
     overNodeRedis(createCluster({ rootNodes: [] })),
     overNodeRedis(createSentinel({ name: 'main', sentinelRootNodes: [] })),
     overValkeyGlide({} as GlideClient),
     overValkeyGlide({} as GlideClusterClient),
+    redisStoreOver(scriptRunner((words) => createClient().sendCommand(words))),
+    redisStoreOver(async () => '', { prefix: 'app' }),
   ],
 
   'wrong clients': () => [
@@ -221,6 +267,14 @@ const compiled: Readonly<Record<string, (limiter: Limiter) => unknown>> = {
     overIoredis(new Redis(), { prefx: 'app' }),
     // @ts-expect-error: text
     overIoredis(new Redis(), { hashKeys: 'yes' }),
+    // @ts-expect-error: text
+    overIoredis(new Redis(), { raw: 'yes' }),
+    // @ts-expect-error: nothing
+    redisStoreOver(),
+    // @ts-expect-error: a client is not a function
+    redisStoreOver(new Redis()),
+    // @ts-expect-error: a client is not a function
+    scriptRunner(createClient()),
   ],
 };
 

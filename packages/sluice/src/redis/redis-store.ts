@@ -72,7 +72,9 @@ function algorithmArguments(policy: Policy): readonly [string, string, string] {
       return [String(policy.capacity), String(policy.refillRate), ''];
     case 'leaky-bucket': {
       const { capacity, leakRate, mode } = policy;
-      return [String(capacity), String(mode === 'shaping' ? MICROS_PER_SECOND / leakRate : leakRate), ''];
+      return mode === 'shaping'
+        ? [String(capacity), String(MICROS_PER_SECOND / leakRate), '1']
+        : [String(capacity), String(leakRate), ''];
     }
     case 'gcra':
       return [String(policy.capacity), String(toMicros(policy.period) / policy.limit), ''];

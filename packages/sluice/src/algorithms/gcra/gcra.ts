@@ -10,8 +10,6 @@ import { bookingStep } from '../shared/horizon.ts';
 
 export const gcraAlgorithm: Algorithm<GcraPolicy> = {
   width: 2,
-  transition: (state, now, cost, { limit, period, capacity }) => ({
-    ...bookingStep(state, now, cost, capacity, toMicros(period) / limit),
-    delay: 0,
-  }),
+  transition: (state, now, cost, { limit, period, capacity }) =>
+    bookingStep(state, now, cost, capacity, toMicros(period) / limit, false),
 };

@@ -16,6 +16,6 @@ export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy> = {
   width: 2,
   transition: (state, now, cost, { capacity, leakRate, mode }) =>
     mode === 'shaping'
-      ? bookingStep(state, now, cost, capacity, MICROS_PER_SECOND / leakRate)
+      ? bookingStep(state, now, cost, capacity, MICROS_PER_SECOND / leakRate, true)
       : drainingStep(state, now, cost, capacity, leakRate),
 };

@@ -6,6 +6,7 @@ local floor, ceil, min, max = math.floor, math.ceil, math.min, math.max
 local UNIT_TOLERANCE, TIME_TOLERANCE = 1e-9, 0.1
 
 local function whole_room(distance, capacity, interval, tolerance)
+  if distance <= tolerance then return capacity end
   local room = max(0, floor(capacity - (distance - tolerance) / interval))
   if distance > (capacity - room) * interval + tolerance then return max(0, room - 1) end
   if distance <= (capacity - (room + 1)) * interval + tolerance then return room + 1 end
@@ -35,32 +36,31 @@ local function save(key, option, expiry, whole, fraction)
 end
 
 -- Returns allowed, remaining, retryAfter, resetAfter, delay, and the next state, if any. Microseconds.
-local function transition(now, cost, capacity, interval, _, whole, fraction)
+local function transition(now, cost, capacity, interval, delays, whole, fraction)
   capacity, interval = tonumber(capacity), tonumber(interval)
   local span = capacity * interval
   local tolerance = min(UNIT_TOLERANCE * interval, TIME_TOLERANCE)
   if not whole then whole, fraction = now, 0 end
-  local reanchored = whole - now + fraction > 2 * span
+  local before = whole - now + fraction
+  local reanchored = before > 2 * span
   if reanchored then
     local carry = floor(span)
     whole, fraction = now + carry, span - carry
+    before = whole - now + fraction
   end
-  local before = whole - now + fraction
-  if before <= tolerance then before = 0 end
-  local room = whole_room(before, capacity, interval, tolerance)
-  local wait = time_until(whole, fraction, now, tolerance)
 
-  if cost == 0 then return true, room, 0, wait, wait end
-  if cost <= room then
-    if before == 0 then whole, fraction = now, 0 end
+  if cost > 0 and before <= (capacity - cost) * interval + tolerance then
+    local delay = delays == '1' and time_until(whole, fraction, now, tolerance) or 0
+    if before <= tolerance then whole, fraction = now, 0 end
     local beyond = fraction + cost * interval
     local carry = floor(beyond)
     whole, fraction = whole + carry, beyond - carry
-    local distance = whole - now + fraction
-    if distance <= tolerance then distance = 0 end
-    local remaining = whole_room(distance, capacity, interval, tolerance)
-    return true, remaining, 0, time_until(whole, fraction, now, tolerance), wait, whole, fraction
+    local remaining = whole_room(whole - now + fraction, capacity, interval, tolerance)
+    return true, remaining, 0, time_until(whole, fraction, now, tolerance), delay, whole, fraction
   end
+  local room = whole_room(before, capacity, interval, tolerance)
+  local wait = time_until(whole, fraction, now, tolerance)
+  if cost == 0 then return true, room, 0, wait, delays == '1' and wait or 0 end
   local retry = math.huge
   if cost <= capacity then retry = time_until(whole, fraction, now, (capacity - cost) * interval + tolerance) end
   if reanchored then return false, room, retry, wait, 0, whole, fraction end

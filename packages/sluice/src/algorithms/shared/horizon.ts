@@ -6,41 +6,45 @@
 import type { Numbers, Step } from '../../model/algorithm.ts';
 import { deny, look, spend, TIME_TOLERANCE, UNIT_TOLERANCE } from '../../model/algorithm.ts';
 
-/** One attempt where each unit takes `interval` microseconds of the future and at most `capacity` units may be ahead. */
+/**
+ * One attempt where each unit takes `interval` microseconds of the future and at most `capacity` units may be ahead. With `delays` the
+ * caller waits until its units are due; without, it comes ahead of its time.
+ */
 export function bookingStep(
   state: Numbers | undefined,
   now: number,
   cost: number,
   capacity: number,
   interval: number,
+  delays: boolean,
 ): Step<Numbers> {
   const span = capacity * interval;
   const tolerance = Math.min(UNIT_TOLERANCE * interval, TIME_TOLERANCE);
-  const reanchored = state !== undefined && ahead(state, now, tolerance) > 2 * span;
-  const horizon = reanchored ? later([now, 0], span) : (state ?? [now, 0]);
-  const before = ahead(horizon, now, tolerance);
-  const room = wholeRoom(before, capacity, interval, tolerance);
+  const reanchored = state !== undefined && ahead(state, now) > 2 * span;
+  const horizon = reanchored ? later(now, 0, span) : (state ?? [now, 0]);
+  const before = ahead(horizon, now);
 
-  const wait = timeUntil(horizon, now, tolerance);
-
-  if (cost === 0) return look(room, wait, wait);
-  if (cost <= room) {
-    const next = later(before > 0 ? horizon : [now, 0], cost * interval);
-    const remaining = wholeRoom(ahead(next, now, tolerance), capacity, interval, tolerance);
-    return spend(remaining, timeUntil(next, now, tolerance), next, wait);
+  if (cost > 0 && before <= (capacity - cost) * interval + tolerance) {
+    const [whole = 0, fraction = 0] = before <= tolerance ? [now, 0] : horizon;
+    const next = later(whole, fraction, cost * interval);
+    const remaining = wholeRoom(ahead(next, now), capacity, interval, tolerance);
+    const delay = delays ? timeUntil(horizon, now, tolerance) : 0;
+    return spend(remaining, timeUntil(next, now, tolerance), next, delay);
   }
+  const room = wholeRoom(before, capacity, interval, tolerance);
+  const wait = timeUntil(horizon, now, tolerance);
+  if (cost === 0) return look(room, wait, delays ? wait : 0);
   const fits = (capacity - cost) * interval + tolerance;
   const retry = cost > capacity ? Number.POSITIVE_INFINITY : timeUntil(horizon, now, fits);
   return deny(room, retry, wait, reanchored ? horizon : undefined);
 }
 
-/** Microseconds from now to the horizon; 0 when it has passed. */
-function ahead([whole = 0, fraction = 0]: Numbers, now: number, tolerance: number): number {
-  const distance = whole - now + fraction;
-  return distance <= tolerance ? 0 : distance;
+/** Microseconds from now to the horizon; negative when it has passed. */
+function ahead([whole = 0, fraction = 0]: Numbers, now: number): number {
+  return whole - now + fraction;
 }
 
-function later([whole = 0, fraction = 0]: Numbers, by: number): Numbers {
+function later(whole: number, fraction: number, by: number): Numbers {
   const beyond = fraction + by;
   const carry = Math.floor(beyond);
   return [whole + carry, beyond - carry];
@@ -48,6 +52,7 @@ function later([whole = 0, fraction = 0]: Numbers, by: number): Numbers {
 
 /** Whole units that can still be booked: the largest n with distance <= (capacity - n) * interval + tolerance. */
 function wholeRoom(distance: number, capacity: number, interval: number, tolerance: number): number {
+  if (distance <= tolerance) return capacity;
   const room = Math.max(0, Math.floor(capacity - (distance - tolerance) / interval));
   if (distance > (capacity - room) * interval + tolerance) return Math.max(0, room - 1);
   return distance <= (capacity - (room + 1)) * interval + tolerance ? room + 1 : room;

@@ -39,12 +39,12 @@ local function transition(now, cost, capacity, rate, _, stored, stored_at)
   local at = max(now, since)
   local left = level - ((at - since) * rate) / 1e6
   if left <= tolerance then left = 0 end
-  local room = whole_room(capacity, left, tolerance)
 
-  if cost > 0 and cost <= room then
+  if cost > 0 and left <= capacity - cost + tolerance then
     local after = min(capacity, left + cost)
     return true, whole_room(capacity, after, tolerance), 0, at - now + drain_time(after, tolerance, rate), 0, after, at
   end
+  local room = whole_room(capacity, left, tolerance)
   local reset = left == 0 and 0 or since - now + drain_time(level, tolerance, rate)
   if cost == 0 then return true, room, 0, reset, 0 end
   local retry = math.huge

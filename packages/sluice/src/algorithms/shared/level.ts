@@ -22,14 +22,15 @@ export function drainingStep(
   const since = reanchored ? now : storedAt;
   const at = Math.max(now, since);
   const left = drained(level, at - since, rate, tolerance);
+
+  if (cost > 0 && left <= capacity - cost + tolerance) {
+    const after = Math.min(capacity, left + cost);
+    const reset = at - now + drainTime(after, tolerance, rate);
+    return spend(wholeRoom(capacity, after, tolerance), reset, [after, at]);
+  }
   const room = wholeRoom(capacity, left, tolerance);
   const reset = left === 0 ? 0 : since - now + drainTime(level, tolerance, rate);
-
   if (cost === 0) return look(room, reset);
-  if (cost <= room) {
-    const after = Math.min(capacity, left + cost);
-    return spend(wholeRoom(capacity, after, tolerance), at - now + drainTime(after, tolerance, rate), [after, at]);
-  }
   const fits = capacity - cost + tolerance;
   const retry = cost > capacity ? Number.POSITIVE_INFINITY : since - now + drainTime(level, fits, rate);
   return deny(room, retry, reset, reanchored ? [level, now] : undefined);
