@@ -32,14 +32,21 @@ function scripts() {
   const named = Object.entries(SCRIPTS).map(
     ([name, make]) => `export const ${name}Script: Script = ${literal(make())};\n`,
   );
-  const single = Object.entries(ALGORITHMS).map(
-    ([code, file]) => `  ${code}: ${literal(bundleLua(source, 'decide-one', { ALGORITHM: file }))},\n`,
-  );
+  const byAlgorithm = (entry) =>
+    Object.entries(ALGORITHMS)
+      .map(
+        ([code, file]) => `  ${code}: ${literal(bundleLua(source, entry, { ALGORITHM: file }))},
+`,
+      )
+      .join('');
   return `${BANNER}import type { Script } from './run-script.ts';
 
 ${named.join('\n')}
 export const decideOneScripts = {
-${single.join('')}} satisfies Record<string, Script>;
+${byAlgorithm('decide-one')}} satisfies Record<string, Script>;
+
+export const decideManyScripts = {
+${byAlgorithm('decide-many')}} satisfies Record<string, Script>;
 `;
 }
 

@@ -264,7 +264,13 @@ const limiters: Definition[] = [
   }),
   ...[null, 'token-bucket', 5].map((value): Definition => {
     const title = `policies: ${write(value)}`;
-    return [title, () => createLimiter({ policies: bad(value) }), 'SLUICE_INVALID_POLICY', 'policies', 'a policy'];
+    return [
+      title,
+      () => createLimiter({ policies: bad(value) }),
+      'SLUICE_INVALID_POLICY',
+      'policies',
+      'an array of 1 to 64 policies',
+    ];
   }),
   [
     'a policy that is none among others',
@@ -665,7 +671,7 @@ describe('a policy function with a bad answer rejects before anything is spent',
   });
 });
 
-describe('a policy function that takes a context is never called without one', () => {
+describe('a policy function that needs a context and gets none says so', () => {
   const rows = CHOICES.flatMap((choice) => VERBS.map((verb) => [choice, verb] as const));
 
   test.each(rows)('%s, %s', async (choice, verb) => {
@@ -678,7 +684,7 @@ describe('a policy function that takes a context is never called without one', (
     });
     for (const options of [undefined, {}, { context: undefined }]) {
       const error = await rejectionOf(() => limiter[verb]('user:42', options));
-      expectMistake(error, 'SLUICE_INVALID_OPTION', 'context', 'a context, because the policies', 'undefined');
+      expectMistake(error, 'SLUICE_INVALID_OPTION', 'context', 'the context that the policies', 'undefined');
     }
     expect(called).toEqual([]);
     await limiter[verb]('user:42', { context: { plan: 'free' } });
@@ -691,6 +697,10 @@ describe('a policy function that takes a context is never called without one', (
     });
     expect((await withDefault.attempt('user:42')).limit).toBe(4);
     expect((await withDefault.attempt('user:42', { context: 'business' })).limit).toBe(8);
+    const withOptional = createLimiter<string>({
+      [choice]: (plan?: string) => (plan === undefined ? policy : bad(plan)),
+    });
+    expect((await withOptional.attempt('user:42')).limit).toBe(10);
     const withoutContext = createLimiter({ [choice]: () => policy });
     expect((await withoutContext.attempt('user:42')).limit).toBe(10);
     for (const context of [null, 0, '', false]) {

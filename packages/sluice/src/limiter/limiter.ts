@@ -95,33 +95,41 @@ function policyChooser<Context>({
   }
   const given = policy ?? policies;
   const path = policy === undefined ? 'policies(context)' : 'policy(context)';
-  if (typeof given === 'function') return (context) => checkPolicies(given(checkContext(given, context)), path);
+  if (typeof given === 'function') return (context) => checkChosen(choose(given, context), path);
   const constant = policy === undefined ? checkPolicies(policies, 'policies') : [checkPolicy(policy, 'policy')];
   return () => constant;
 }
 
-/** A function that takes a context would fail on `undefined` with an error of its own, far from the mistake. */
-function checkContext<Context>(choice: PolicyChoice<Context>, context: Context | undefined): Context {
-  if (context !== undefined || choice.length === 0) return context as Context;
-  throw new SluiceError({
-    code: 'SLUICE_INVALID_OPTION',
-    path: 'context',
-    expected: 'a context, because the policies of this limiter are a function of it',
-    got: context,
-  });
+/** A function that needs a context and gets none fails with an error of its own, far from the mistake. */
+function choose<Context>(choice: PolicyChoice<Context>, context: Context | undefined): unknown {
+  try {
+    return choice(context as Context);
+  } catch (error) {
+    if (context !== undefined) throw error;
+    throw new SluiceError({
+      code: 'SLUICE_INVALID_OPTION',
+      path: 'context',
+      expected: 'the context that the policies of this limiter are a function of',
+      got: context,
+    });
+  }
+}
+
+/** A function may answer with one policy or with several. */
+function checkChosen(chosen: unknown, path: string): readonly Policy[] {
+  return Array.isArray(chosen) ? checkPolicies(chosen, path) : [checkPolicy(chosen, path)];
 }
 
 function checkPolicies(given: unknown, path: string): readonly Policy[] {
-  if (!Array.isArray(given)) return [checkPolicy(given, path)];
-  if (given.length === 0 || given.length > MAX_POLICIES) {
+  if (!Array.isArray(given) || given.length === 0 || given.length > MAX_POLICIES) {
     throw new SluiceError({
       code: 'SLUICE_INVALID_POLICY',
       path,
-      expected: `1 to ${MAX_POLICIES} policies`,
+      expected: `an array of 1 to ${MAX_POLICIES} policies`,
       got: given,
     });
   }
-  const checked = given.map((policy, index) => checkPolicy(policy, `${path}[${index}]`));
+  const checked = Array.from(given, (policy, index) => checkPolicy(policy, `${path}[${index}]`));
   refuseDuplicates(checked, path);
   return checked;
 }
@@ -144,15 +152,15 @@ function refuseDuplicates(policies: readonly Policy[], path: string): void {
 
 /** The log that is asked for by name, or the only one there is. */
 function logAmong(policies: readonly Policy[], name: string | undefined): Policy {
-  const named = policies.find((policy) => policy.name === name);
-  if (name !== undefined && named === undefined) {
-    throw new SluiceError({
-      code: 'SLUICE_INVALID_OPTION',
-      path: 'history.policy',
-      expected: `the name of a policy of this limiter: ${policies.map((policy) => policy.name).join(', ')}`,
-      got: name,
-    });
-  }
-  const log = named ?? policies.find(({ algorithm }) => algorithm === 'sliding-window-log');
-  return checkIsLog(log ?? policies[0]!);
+  const logs = policies.filter(({ algorithm }) => algorithm === 'sliding-window-log');
+  const found = name === undefined ? logs : policies.filter((policy) => policy.name === name);
+  if (found.length === 1) return checkIsLog(found[0]!);
+  if (name === undefined && found.length === 0) return checkIsLog(policies[0]!);
+  const names = (name === undefined ? logs : policies).map((policy) => policy.name).join(', ');
+  throw new SluiceError({
+    code: 'SLUICE_INVALID_OPTION',
+    path: 'history.policy',
+    expected: `the name of a policy of this limiter: ${names}`,
+    got: name,
+  });
 }

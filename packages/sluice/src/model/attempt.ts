@@ -1,5 +1,5 @@
 /** What an attempt may name: keys and costs, checked before anything is spent. */
-import { SluiceError } from './errors.ts';
+import { Kind, SluiceError } from './errors.ts';
 
 /** Long enough for any real identity, short enough that a caller cannot fill a store with a few keys. */
 export const MAX_KEY_LENGTH = 65_536;
@@ -10,7 +10,7 @@ export function checkKey(key: unknown): string {
     code: 'SLUICE_INVALID_KEY',
     path: 'key',
     expected: `a string of at most ${MAX_KEY_LENGTH} characters`,
-    got: key,
+    got: typeof key === 'string' ? new Kind(`a string of ${key.length} characters`) : key,
   });
 }
 

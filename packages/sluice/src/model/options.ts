@@ -3,7 +3,7 @@ import { Kind, SluiceError } from './errors.ts';
 
 export function checkOptionNames(options: unknown, known: readonly string[], path: string): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw invalid(path, `an object of options (${known.join(', ')})`, options);
+    throw invalid(path, `an object of options (${known.join(', ')})`, Kind.of(options));
   }
   for (const option in options) {
     if (!known.includes(option)) {

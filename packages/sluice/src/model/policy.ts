@@ -196,7 +196,9 @@ function refuseEndlessMemory(policy: Policy, path: string): void {
     code: 'SLUICE_INVALID_RATE',
     path: `${path}.${field}`,
     expected: 'a rate that recovers the whole capacity within 100 years',
-    got: new Kind(`${Math.ceil(recoveryMs / MS_PER_YEAR)} years`),
+    got: new Kind(
+      recoveryMs < 1e6 * MS_PER_YEAR ? `${Math.ceil(recoveryMs / MS_PER_YEAR)} years` : 'over a million years',
+    ),
   });
 }
 

@@ -22,12 +22,18 @@ export function keyNamer({ prefix = 'sluice', hashKeys = false }: KeyOptions): K
   checkFlag(hashKeys, 'redisStore.hashKeys');
   const start = prefix === '' ? '{' : `${prefix}:{`;
   const written = hashKeys ? sha256 : escaped;
-  return (key, policy) => `${start}${written(key)}}${suffix(policy)}`;
+  return (key, policy) => `${start}${written(key)}}${suffixOf(policy)}`;
 }
 
-function suffix(policy: Policy): string {
+const suffixes = new WeakMap<Policy, string>();
+
+function suffixOf(policy: Policy): string {
+  const known = suffixes.get(policy);
+  if (known !== undefined) return known;
   const code = algorithmCode(policy);
-  return policy.name === policy.algorithm ? code : `${code}:${policy.name}`;
+  const suffix = policy.name === policy.algorithm ? code : `${code}:${policy.name}`;
+  suffixes.set(policy, suffix);
+  return suffix;
 }
 
 /** `%` starts an escape. A lone surrogate has no UTF-8 form of its own and would meet all others in U+FFFD. */

@@ -1,18 +1,17 @@
 /**
- * The shared store: state in Redis or Valkey, decided by one Lua script on the server's clock. An attempt is one script call,
+ * The shared store: state in Redis or Valkey, decided by one Lua script on the server's clock. An attempt is at most one script call,
  * whatever the number of its policies; a denied one writes nothing; every key expires when it no longer means anything.
  */
 import type { Clock } from '../model/clock.ts';
 import { checkClock, readMicros } from '../model/clock.ts';
-import type { HistoryEntry } from '../model/decision.ts';
-import { MICROS_PER_SECOND, toMicros } from '../model/duration.ts';
-import { Kind, SluiceError } from '../model/errors.ts';
+import { toMicros } from '../model/duration.ts';
 import { checkFlag, checkOptionNames } from '../model/options.ts';
-import { algorithmCode, type Policy } from '../model/policy.ts';
-import { type Check, checkIsLog, type Store, type Verdict, type Verdicts } from '../model/store.ts';
+import { type Check, checkIsLog, type Store } from '../model/store.ts';
+import { type BatchOptions, batchedAttempts } from './batch.ts';
 import { type KeyOptions, keyNamer } from './keys.ts';
-import type { RunScript, Script } from './run-script.ts';
+import { checkFunction, type RunScript, type Script } from './run-script.ts';
 import { decideOneScripts, decideScript, forgetScript, historyScript } from './scripts.generated.ts';
+import { readAnswers, readHistory, wirePolicy } from './wire.ts';
 
 export interface RedisStoreOptions extends KeyOptions {
   /** For tests and simulations. Without it the server's own clock decides, which all processes share. */
@@ -21,20 +20,33 @@ export interface RedisStoreOptions extends KeyOptions {
   readonly raw?: boolean | undefined;
 }
 
+/** Right for every client, though not the fastest for any. */
+const CAREFUL: BatchOptions = { most: 32, bySlot: true };
+
 /** A store over any way to run a script. `sluice/node-redis`, `sluice/ioredis` and `sluice/valkey-glide` bring theirs. */
-export function redisStoreOver(run: RunScript, options: RedisStoreOptions = {}): Store {
+export function redisStoreOver(
+  run: RunScript,
+  options: RedisStoreOptions = {},
+  batches: BatchOptions = CAREFUL,
+): Store {
   checkOptionNames(options, ['prefix', 'hashKeys', 'raw', 'clock'], 'redisStore');
-  checkRun(run);
+  checkFunction(run, 'redisStoreOver(run)', 'a function that runs a script, such as scriptRunner(send) makes it');
   checkFlag(options.raw, 'redisStore.raw');
   const nameOf = keyNamer(options);
   const clock = options.clock === undefined ? undefined : checkClock(options.clock, 'redisStore.clock');
   const now = (): string => (clock === undefined ? '' : String(readMicros(clock)));
+  const attempt = batchedAttempts(run, batches);
 
   return {
     async decide(checks, { dryRun = false } = {}) {
+      // A supplied clock may move between two attempts of one turn, so there each goes by itself.
+      if (checks.length === 1 && !dryRun && clock === undefined) {
+        const { key, policy, cost } = checks[0]!;
+        return attempt(nameOf(key, policy), policy, cost);
+      }
       const keys = checks.map(({ key, policy }) => nameOf(key, policy));
       const args = [now(), dryRun ? '1' : '', ...checks.flatMap(checkWords)];
-      return readVerdicts(await run(scriptFor(checks), keys, args), checks.length);
+      return { ...readAnswers(await run(scriptFor(checks), keys, args), checks.length), source: 'store' };
     },
     async forget(key, policies) {
       await run(
@@ -50,91 +62,13 @@ export function redisStoreOver(run: RunScript, options: RedisStoreOptions = {}):
   };
 }
 
+/** How a check is written for decide.lua: algorithm, cost, and three arguments of the algorithm. */
+export function checkWords({ policy, cost }: Check): string[] {
+  const { code, words } = wirePolicy(policy);
+  return [code, String(cost), ...words];
+}
+
 /** One policy is the common case, and a script that carries one algorithm is the cheapest to run. */
 function scriptFor(checks: readonly Check[]): Script {
-  return checks.length === 1 ? decideOneScripts[algorithmCode(checks[0]!.policy)] : decideScript;
-}
-
-/** How a check is written for the script: algorithm, cost, and three arguments of the algorithm. */
-export function checkWords({ policy, cost }: Check): string[] {
-  return [algorithmCode(policy), String(cost), ...algorithmArguments(policy)];
-}
-
-/** The three arguments of each Lua algorithm, as its file names them. */
-function algorithmArguments(policy: Policy): readonly [string, string, string] {
-  switch (policy.algorithm) {
-    case 'fixed-window':
-      return [String(policy.limit), String(toMicros(policy.window)), policy.align];
-    case 'sliding-window-log':
-    case 'sliding-window-counter':
-      return [String(policy.limit), String(toMicros(policy.window)), ''];
-    case 'token-bucket':
-      return [String(policy.capacity), String(policy.refillRate), ''];
-    case 'leaky-bucket': {
-      const { capacity, leakRate, mode } = policy;
-      return mode === 'shaping'
-        ? [String(capacity), String(MICROS_PER_SECOND / leakRate), '1']
-        : [String(capacity), String(leakRate), ''];
-    }
-    case 'gcra':
-      return [String(policy.capacity), String(toMicros(policy.period) / policy.limit), ''];
-  }
-}
-
-const NUMBERS_PER_CHECK = 5;
-
-function readVerdicts(reply: unknown, checks: number): Verdicts {
-  const words = String(reply).split(' ');
-  if (words.length !== 1 + checks * NUMBERS_PER_CHECK || !words.every(isWhole)) throw unexpected(reply);
-  const numbers = words.map(Number);
-  const verdicts: Verdict[] = [];
-  for (let at = 1; at < numbers.length; at += NUMBERS_PER_CHECK) {
-    const [allowed, remaining, retryAfter, resetAfter, delay] = numbers.slice(at, at + NUMBERS_PER_CHECK) as [
-      number,
-      number,
-      number,
-      number,
-      number,
-    ];
-    verdicts.push({
-      allowed: allowed === 1,
-      remaining,
-      retryAfter: retryAfter === -1 ? Number.POSITIVE_INFINITY : retryAfter,
-      resetAfter,
-      delay,
-    });
-  }
-  return { now: numbers[0]!, verdicts, source: 'store' };
-}
-
-function readHistory(reply: unknown): HistoryEntry[] {
-  if (!Array.isArray(reply) || reply.length % 2 !== 0 || !reply.every(isWhole)) throw unexpected(reply);
-  const entries: HistoryEntry[] = [];
-  for (let at = 0; at < reply.length; at += 2) {
-    entries.push({ at: Number(reply[at]) / MICROS_PER_SECOND, cost: Number(reply[at + 1]) });
-  }
-  return entries;
-}
-
-function isWhole(word: unknown): boolean {
-  return /^-?\d+$/.test(String(word));
-}
-
-function checkRun(run: unknown): void {
-  if (typeof run === 'function') return;
-  throw new SluiceError({
-    code: 'SLUICE_INVALID_CLIENT',
-    path: 'redisStoreOver(run)',
-    expected: 'a function that runs a script, such as scriptRunner(send) makes it',
-    got: Kind.of(run),
-  });
-}
-
-function unexpected(reply: unknown): SluiceError {
-  return new SluiceError({
-    code: 'SLUICE_UNEXPECTED_REPLY',
-    path: 'redis',
-    expected: "the reply of Sluice's own script",
-    got: reply,
-  });
+  return checks.length === 1 ? decideOneScripts[wirePolicy(checks[0]!.policy).code] : decideScript;
 }

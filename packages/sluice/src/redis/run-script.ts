@@ -2,6 +2,8 @@
  * The one way Sluice talks to Redis: run a script on the server that owns these keys. A client needs to give no more than a
  * way to send one command. EVALSHA, and the server that does not know the script yet, are handled here, once.
  */
+import { Kind, SluiceError } from '../model/errors.ts';
+
 export interface Script {
   readonly source: string;
   readonly sha1: string;
@@ -14,6 +16,7 @@ export type RunScript = (script: Script, keys: readonly string[], args: readonly
 export type SendCommand = (words: string[], key: string) => Promise<unknown>;
 
 export function scriptRunner(send: SendCommand): RunScript {
+  checkFunction(send, 'scriptRunner(send)', 'a function that sends a command');
   return async ({ source, sha1 }, keys, args) => {
     const words = [String(keys.length), ...keys, ...args];
     const key = keys[0] ?? '';
@@ -25,6 +28,11 @@ export function scriptRunner(send: SendCommand): RunScript {
       return await send(['EVAL', source, ...words], key);
     }
   };
+}
+
+export function checkFunction(value: unknown, path: string, expected: string): void {
+  if (typeof value === 'function') return;
+  throw new SluiceError({ code: 'SLUICE_INVALID_CLIENT', path, expected, got: Kind.of(value) });
 }
 
 function isNoScript(error: unknown): boolean {

@@ -164,6 +164,21 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
       expect(remaining).toEqual(ALL.map(({ name: other }) => (other === POLICIES[name].name ? 0 : LIMIT)));
     });
 
+    it.each(KINDS)('%s: a batch of denied attempts writes nothing either', async (name) => {
+      const limiter = createLimiter({ policy: POLICIES[name], store: connection.store() });
+      const batch = Array.from({ length: 100 }, newKey);
+      await Promise.all(batch.map((key) => limiter.attempt(key, { cost: LIMIT })));
+      const before = await changesOf(server);
+      let results: Awaited<ReturnType<typeof limiter.attempt>>[] = [];
+      const counts = await commandsDuring([server], async () => {
+        results = await Promise.all(batch.map((key) => limiter.attempt(key)));
+      });
+      expect(results.filter(({ allowed }) => allowed)).toEqual([]);
+      expect(counts.evalsha).toBeLessThan(100);
+      expect(counts).toEqual({ evalsha: counts.evalsha, time: counts.evalsha, [readOf(POLICIES[name])]: 100 });
+      expect(await changesOf(server)).toBe(before);
+    });
+
     it('a denied attempt on a large log reads a part of it and writes nothing', async () => {
       const limit = 400;
       const limiter = createLimiter({ policy: slidingWindowLog({ limit, window: '1h' }), store: connection.store() });
@@ -224,35 +239,42 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
       await connection.close();
     });
 
-    it('200 attempts at once while scripts are flushed again and again admit exactly the limit', async () => {
-      const connection = await connectTo(topology);
-      const limit = 100;
-      const policies = Object.values(slowPolicies(limit));
-      const limiter = createLimiter({ policies, store: connection.store() });
-      const key = newKey();
-      let running = true;
-      const storm = (async () => {
-        let flushes = 0;
-        for (; running; flushes += 1) await flush();
-        return flushes;
-      })();
-      const nodes = await nodesOf(servers, topology.shape);
-      let allowed = 0;
-      const { eval: whole = 0 } = await commandsDuring(nodes, async () => {
-        // Eight rounds at once, each one after the other, so that the storm has time to rage among them.
-        const rounds = Array.from({ length: 8 }, async () => {
-          for (let i = 0; i < 25; i += 1) if ((await limiter.attempt(key)).allowed) allowed += 1;
+    // Those under one policy go out in batches, which have a script of their own.
+    it.each([
+      ['under eight policies', Object.values(slowPolicies(100))],
+      ['under one policy', [slowPolicies(100).gcra]],
+      ['under one log', [slowPolicies(100)['sliding-window-log']]],
+    ])(
+      '200 attempts at once while scripts are flushed again and again admit exactly the limit: %s',
+      async (_, policies) => {
+        const connection = await connectTo(topology);
+        const limiter = createLimiter({ policies, store: connection.store() });
+        const key = newKey();
+        let running = true;
+        const storm = (async () => {
+          let flushes = 0;
+          for (; running; flushes += 1) await flush();
+          return flushes;
+        })();
+        const nodes = await nodesOf(servers, topology.shape);
+        let allowed = 0;
+        const { eval: whole = 0 } = await commandsDuring(nodes, async () => {
+          // Eight rounds at once, each one after the other, so that the storm has time to rage among them.
+          const rounds = Array.from({ length: 8 }, async () => {
+            for (let i = 0; i < 25; i += 1) if ((await limiter.attempt(key)).allowed) allowed += 1;
+          });
+          await Promise.all(rounds);
+        }).finally(() => {
+          running = false;
         });
-        await Promise.all(rounds);
-      });
-      running = false;
-      expect(await storm).toBeGreaterThan(0);
-      expect(whole, 'the storm must have hit at least one attempt').toBeGreaterThan(0);
-      expect(allowed).toBe(limit);
-      const { decisions } = await limiter.peek(key);
-      expect(decisions.map(({ remaining }) => remaining)).toEqual(policies.map(() => 0));
-      await connection.close();
-    });
+        expect(await storm).toBeGreaterThan(0);
+        expect(whole, 'the storm must have hit at least one attempt').toBeGreaterThan(0);
+        expect(allowed).toBe(100);
+        const { decisions } = await limiter.peek(key);
+        expect(decisions.map(({ remaining }) => remaining)).toEqual(policies.map(() => 0));
+        await connection.close();
+      },
+    );
   });
 
   describe('keys expire', () => {
@@ -314,6 +336,18 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
       const { after } = observed[0]!;
       expect((await limiter.attempt(key)).allowed).toBe(false);
       expect(observed[0]).toMatchObject({ before: after, after });
+    });
+
+    it.each(KINDS)('%s: also when several attempts go out in one call', async (name) => {
+      const store = redisStoreOver(run);
+      const check = { key: newKey(), policy: POLICIES[name], cost: 1 };
+      const answers = await Promise.all(Array.from({ length: LIMIT + 2 }, async () => store.decide([check])));
+      expect(observed).toHaveLength(LIMIT + 2);
+      expect(answers.map(({ verdicts }) => verdicts[0]!.allowed)).toEqual([...Array(LIMIT).fill(true), false, false]);
+      const { now, verdicts } = answers[LIMIT - 1]!;
+      for (const { before, after } of observed) {
+        expect({ before, after }).toEqual({ before: NO_KEY, after: expectedExpiry(now, verdicts[0]!.resetAfter) });
+      }
     });
 
     it('whatever the policy and the cost: thousands of random attempts, and no key is left without an end', async () => {

@@ -46,12 +46,13 @@ local function transition(now, cost, capacity, interval, delays, whole, fraction
   if reanchored then
     local carry = floor(span)
     whole, fraction = now + carry, span - carry
-    before = whole - now + fraction
+    before = span
+  elseif before <= tolerance then
+    whole, fraction, before = now, 0, 0
   end
 
   if cost > 0 and before <= (capacity - cost) * interval + tolerance then
     local delay = delays == '1' and time_until(whole, fraction, now, tolerance) or 0
-    if before <= tolerance then whole, fraction = now, 0 end
     local beyond = fraction + cost * interval
     local carry = floor(beyond)
     whole, fraction = whole + carry, beyond - carry

@@ -20,13 +20,14 @@ export function bookingStep(
 ): Step<Numbers> {
   const span = capacity * interval;
   const tolerance = Math.min(UNIT_TOLERANCE * interval, TIME_TOLERANCE);
-  const reanchored = state !== undefined && ahead(state, now) > 2 * span;
-  const horizon = reanchored ? later(now, 0, span) : (state ?? [now, 0]);
-  const before = ahead(horizon, now);
+  const distance = state === undefined ? 0 : ahead(state, now);
+  const reanchored = distance > 2 * span;
+  const passed = distance <= tolerance;
+  const horizon = reanchored ? later([now, 0], span) : passed ? [now, 0] : state!;
+  const before = reanchored ? span : passed ? 0 : distance;
 
   if (cost > 0 && before <= (capacity - cost) * interval + tolerance) {
-    const [whole = 0, fraction = 0] = before <= tolerance ? [now, 0] : horizon;
-    const next = later(whole, fraction, cost * interval);
+    const next = later(horizon, cost * interval);
     const remaining = wholeRoom(ahead(next, now), capacity, interval, tolerance);
     const delay = delays ? timeUntil(horizon, now, tolerance) : 0;
     return spend(remaining, timeUntil(next, now, tolerance), next, delay);
@@ -44,7 +45,7 @@ function ahead([whole = 0, fraction = 0]: Numbers, now: number): number {
   return whole - now + fraction;
 }
 
-function later(whole: number, fraction: number, by: number): Numbers {
+function later([whole = 0, fraction = 0]: Numbers, by: number): Numbers {
   const beyond = fraction + by;
   const carry = Math.floor(beyond);
   return [whole + carry, beyond - carry];

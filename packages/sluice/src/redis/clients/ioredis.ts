@@ -10,7 +10,8 @@ export interface IoredisClient {
 }
 
 export function redisStore(client: IoredisClient, options: RedisStoreOptions = {}): Store {
-  return redisStoreOver(runScriptWith(client), options);
+  const run = runScriptWith(client);
+  return redisStoreOver(run, options, { most: 16, bySlot: 'isCluster' in client && client.isCluster === true });
 }
 
 /** How to run a script with this client. A cluster finds the keys among the arguments by itself. */

@@ -14,7 +14,8 @@ export interface NodeRedisClient {
 }
 
 export function redisStore(client: NodeRedisClient, options: RedisStoreOptions = {}): Store {
-  return redisStoreOver(runScriptWith(client), options);
+  const run = runScriptWith(client);
+  return redisStoreOver(run, options, { most: 128, bySlot: 'slots' in client });
 }
 
 /** How to run a script with this client. */

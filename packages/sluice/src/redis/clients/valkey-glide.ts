@@ -11,7 +11,8 @@ export interface ValkeyGlideClient {
 }
 
 export function redisStore(client: ValkeyGlideClient, options: RedisStoreOptions = {}): Store {
-  return redisStoreOver(runScriptWith(client), options);
+  const run = runScriptWith(client);
+  return redisStoreOver(run, options, { most: 64, bySlot: isCluster(client) });
 }
 
 /** How to run a script with this client. */
@@ -20,8 +21,13 @@ export function runScriptWith(client: ValkeyGlideClient): RunScript {
   return scriptRunner(senderOf(client));
 }
 
-/** A cluster client is told which node, because it does not know the keys of a custom command; only it has fcallWithRoute. */
+/** A cluster client is told which node, because it does not know the keys of a custom command. */
 function senderOf(client: ValkeyGlideClient): SendCommand {
-  if (!('fcallWithRoute' in client)) return (words) => client.customCommand(words);
+  if (!isCluster(client)) return (words) => client.customCommand(words);
   return (words, key) => client.customCommand(words, { route: { type: 'primarySlotKey', key } });
+}
+
+/** Only a cluster client can be told where to run a function. */
+function isCluster(client: ValkeyGlideClient): boolean {
+  return 'fcallWithRoute' in client;
 }

@@ -1,0 +1,148 @@
+/**
+ * Everything that limits within the process. `open` returns `check` (one attempt for a key: a promise, except where the name
+ * says synchronous) and `churn`, the same for a limit whose window is a second, so that there is something to sweep.
+ */
+import 'reflect-metadata';
+import { ThrottlerStorageService } from '@nestjs/throttler';
+import Bottleneck from 'bottleneck';
+import { MemoryStore as ExpressMemoryStore } from 'express-rate-limit';
+import { MemoryStore as HonoMemoryStore } from 'hono-rate-limiter';
+import { RateLimiter } from 'limiter';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { createLimiter, memoryStore } from 'sluice';
+import { ALGORITHMS, DAY_MS, DAY_SECONDS, policyOf } from './policies.mjs';
+
+export const MEMORY_BASELINE = 'RateLimiterMemory';
+const CHURN_MS = 1000;
+
+const answerOf = (rejection) => {
+  if (rejection instanceof RateLimiterRes) return rejection;
+  throw rejection;
+};
+
+const sluiceContender = (algorithm) => ({
+  name: `Sluice ${algorithm}`,
+  kind: 'sluice',
+  algorithm,
+  open({ limit, maxKeys, cost = 1 }) {
+    const store = memoryStore({ maxKeys });
+    const limiter = createLimiter({ policy: policyOf(algorithm, { limit }), store });
+    const churn = createLimiter({ policy: policyOf(algorithm, { limit, windowMs: CHURN_MS, name: 'churn' }), store });
+    const check = cost === 1 ? (key) => limiter.attempt(key) : (key) => limiter.attempt(key, { cost });
+    return { check, churn: (key) => churn.attempt(key) };
+  },
+});
+
+/** What a caller gets who asks the store itself and does not wait: the answer at once, before it is put into words. */
+const sluiceSynchronous = (algorithm) => ({
+  name: `Sluice ${algorithm}, store.decide (synchronous)`,
+  kind: 'sluice',
+  synchronous: true,
+  open({ limit, maxKeys }) {
+    const store = memoryStore({ maxKeys });
+    const policy = policyOf(algorithm, { limit });
+    const churn = policyOf(algorithm, { limit, windowMs: CHURN_MS, name: 'churn' });
+    return {
+      check: (key) => store.decide([{ key, policy, cost: 1 }]),
+      churn: (key) => store.decide([{ key, policy: churn, cost: 1 }]),
+    };
+  },
+});
+
+const flexible = {
+  name: MEMORY_BASELINE,
+  kind: 'peer',
+  open({ limit }) {
+    const limiter = new RateLimiterMemory({ points: limit, duration: DAY_SECONDS });
+    const churn = new RateLimiterMemory({ points: limit, duration: CHURN_MS / 1000, keyPrefix: 'churn' });
+    return {
+      check: (key) => limiter.consume(key).catch(answerOf),
+      churn: (key) => churn.consume(key).catch(answerOf),
+    };
+  },
+};
+
+const withStore = (name, Store) => ({
+  name,
+  kind: 'peer',
+  open() {
+    const [store, churn] = [new Store(), new Store()];
+    store.init({ windowMs: DAY_MS });
+    churn.init({ windowMs: CHURN_MS });
+    return { check: async (key) => store.increment(key), churn: async (key) => churn.increment(key) };
+  },
+});
+
+const nest = {
+  name: '@nestjs/throttler storage',
+  kind: 'peer',
+  // It keeps a time for each hit and copies them all at each hit: a limit that is never reached makes one key ever slower.
+  minKeys: 10_000,
+  open({ limit }) {
+    const storage = new ThrottlerStorageService();
+    return {
+      check: (key) => storage.increment(key, DAY_MS, limit, 0, 'default'),
+      churn: (key) => storage.increment(`churn:${key}`, CHURN_MS, limit, 0, 'default'),
+    };
+  },
+};
+
+/** One object for each key, since it knows no keys: as its readers do it, with a Map. Queues instead of denying. */
+const limiterPackage = {
+  name: 'limiter, one for each key',
+  kind: 'peer',
+  outcomes: ['allowed'],
+  maxKeys: 1_000_000,
+  open({ limit }) {
+    const limiters = new Map();
+    const of = (key) => {
+      const known = limiters.get(key);
+      if (known !== undefined) return known;
+      const limiter = new RateLimiter({ tokensPerInterval: limit, interval: DAY_MS });
+      limiters.set(key, limiter);
+      return limiter;
+    };
+    return { check: (key) => of(key).removeTokens(1) };
+  },
+};
+
+/** A job queue with a reservoir for each key: some kilobytes each, so only up to ten thousand. Queues instead of denying. */
+const bottleneck = {
+  name: 'bottleneck group',
+  kind: 'peer',
+  outcomes: ['allowed'],
+  maxKeys: 10_000,
+  open({ limit }) {
+    const group = new Bottleneck.Group({
+      reservoir: limit * 100,
+      reservoirRefreshAmount: limit * 100,
+      reservoirRefreshInterval: DAY_MS,
+    });
+    const nothing = async () => undefined;
+    return { check: (key) => group.key(key).schedule(nothing) };
+  },
+};
+
+/** What the loop, the key's text and a promise cost by themselves. */
+const floor = {
+  name: 'nothing (awaited)',
+  kind: 'floor',
+  open() {
+    const nothing = async (key) => key.length;
+    return { check: nothing, churn: nothing };
+  },
+};
+
+export const memoryContenders = [
+  ...ALGORITHMS.map(sluiceContender),
+  sluiceSynchronous('gcra'),
+  flexible,
+  withStore('express-rate-limit MemoryStore', ExpressMemoryStore),
+  withStore('hono-rate-limiter MemoryStore', HonoMemoryStore),
+  nest,
+  limiterPackage,
+  bottleneck,
+  floor,
+];
+
+export const memoryContender = (name) => memoryContenders.find((contender) => contender.name === name);
