@@ -48,23 +48,21 @@ export function limiterOver<Context>(options: LimiterOptions<Context>): Limiter<
   const store = checkStore(options.store, 'createLimiter.store');
   const policiesFor = policyChooser(options);
 
-  const decide = async (
-    key: string,
-    options: AttemptOptions<Context>,
-    { verb, cost, dryRun }: { verb: string; cost: number; dryRun: boolean },
-  ): Promise<RateLimitResult> => {
-    checkOptionNames(options, ['cost', 'context'], verb);
-    const checks = checksFor(
-      checkKey(key),
-      checkCost(options.cost === undefined ? cost : options.cost),
-      policiesFor(options.context),
-    );
-    return resultOf(checks, await store.decide(checks, { dryRun }));
+  const decide = async (key: string, cost: number, context: Context | undefined, dryRun: boolean) => {
+    const checks = checksFor(checkKey(key), checkCost(cost), policiesFor(context));
+    return resultOf(checks, await store.decide(checks, dryRun ? DRY_RUN : undefined));
   };
 
   return {
-    attempt: (key, options = {}) => decide(key, options, { verb: 'attempt', cost: 1, dryRun: false }),
-    peek: (key, options = {}) => decide(key, options, { verb: 'peek', cost: 0, dryRun: true }),
+    async attempt(key, options) {
+      if (options === undefined) return decide(key, 1, undefined, false);
+      checkOptionNames(options, ATTEMPT_OPTIONS, 'attempt');
+      return decide(key, options.cost === undefined ? 1 : options.cost, options.context, false);
+    },
+    async peek(key, options = {}) {
+      checkOptionNames(options, ATTEMPT_OPTIONS, 'peek');
+      return decide(key, options.cost === undefined ? 0 : options.cost, options.context, true);
+    },
     async reset(key, options = {}) {
       checkOptionNames(options, ['context'], 'reset');
       await store.forget(checkKey(key), policiesFor(options.context));
@@ -75,6 +73,9 @@ export function limiterOver<Context>(options: LimiterOptions<Context>): Limiter<
     },
   };
 }
+
+const ATTEMPT_OPTIONS = ['cost', 'context'] as const;
+const DRY_RUN = { dryRun: true } as const;
 
 function checksFor(key: string, cost: number, policies: readonly Policy[]): Check[] {
   return policies.map((policy) => ({ key, policy, cost }));

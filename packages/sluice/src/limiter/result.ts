@@ -5,9 +5,22 @@ import { limitOf } from '../model/policy.ts';
 import type { Check, Verdict, Verdicts } from '../model/store.ts';
 
 export function resultOf(checks: readonly Check[], { now, verdicts, source }: Verdicts): RateLimitResult {
+  if (verdicts.length === 1) {
+    const decision = decisionOf(checks[0]!, verdicts[0]!, now);
+    return withDecisions(decision, decision.delay, [decision], source);
+  }
   const decisions = verdicts.map((verdict, index) => decisionOf(checks[index]!, verdict, now));
-  const binding = decisions.length === 1 ? decisions[0]! : bindingOf(decisions);
-  return { ...binding, delay: longestDelay(decisions), decisions, source };
+  return withDecisions(bindingOf(decisions), longestDelay(decisions), decisions, source);
+}
+
+/** Written out, because spreading an object costs more than deciding. */
+function withDecisions(
+  { policy, allowed, limit, remaining, retryAfter, resetAfter, resetAt }: Decision,
+  delay: number | null,
+  decisions: readonly Decision[],
+  source: string,
+): RateLimitResult {
+  return { allowed, limit, remaining, retryAfter, resetAfter, resetAt, delay, policy, decisions, source };
 }
 
 function decisionOf({ policy }: Check, verdict: Verdict, now: number): Decision {

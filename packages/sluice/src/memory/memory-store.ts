@@ -44,7 +44,7 @@ const DEFAULT_MAX_KEYS = 1_000_000;
 const KEYS_PER_SHARD = 1024;
 const MAX_SHARDS = 1024;
 /** One attempt in this many looks for old states to collect. */
-const SWEEP_EVERY = 32;
+const SWEEP_EVERY = 128;
 
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const { clock, maxKeys } = checkOptions(options);
@@ -62,9 +62,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     table.commit(key, now, step, policy);
   };
 
+  /** The common case, without the lists. */
+  const attemptOne = (check: Check, now: number): Verdict => {
+    const step = tables.of(check.policy).step(check.key, now, check.cost, check.policy);
+    if (step.next !== undefined) commit(check, step, now);
+    return step;
+  };
+
   return {
     decide(checks, { dryRun = false } = {}) {
       const now = readMicros(clock);
+      tables.sweepSometimes(now);
+      if (checks.length === 1 && !dryRun) return { now, verdicts: [attemptOne(checks[0]!, now)], source: 'store' };
       const steps = checks.map(({ key, policy, cost }) => tables.of(policy).step(key, now, cost, policy));
       const allAllowed = steps.every(({ allowed }) => allowed);
       const verdicts = steps.map((step, index): Verdict => {
@@ -74,7 +83,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
         if (step.next !== undefined && !dryRun) commit(check, step, now);
         return step;
       });
-      tables.sweepSometimes(now);
       return { now, verdicts, source: 'store' };
     },
     forget(key, policies) {
@@ -134,6 +142,7 @@ class Tables {
 
   /** A bounded piece of one table; the next call takes the next table. */
   sweep(now: number): void {
+    if (this.all.length === 0) return;
     this.#swept = (this.#swept + 1) % this.all.length;
     this.all[this.#swept]!.sweep(now);
   }

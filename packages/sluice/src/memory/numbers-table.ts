@@ -14,9 +14,12 @@ export class NumbersTable implements Table {
   readonly #hash: HashKey;
   /** Made when their first key comes: most stores never need most of them. */
   readonly #shards: (Shard | undefined)[];
-  readonly #width: number;
   /** The numbers the policy had last; they decide how constrained a state is. */
   #policy: Policy;
+  /** Where the key that was asked for last is, so that a commit right after a step need not search again. */
+  #foundKey: string | undefined;
+  #foundShard: Shard;
+  #foundSlot = -1;
   #sweepShard = 0;
   #cursorShard = 0;
   #cursorSlot = 0;
@@ -26,33 +29,35 @@ export class NumbersTable implements Table {
     this.#algorithm = algorithm;
     this.#policy = policy;
     this.#hash = hash;
-    this.#width = algorithm.width;
     this.#shards = Array.from({ length: shards }, () => undefined);
+    this.#foundShard = new Shard(algorithm.width);
   }
 
   step(key: string, now: number, cost: number, policy: Policy): Step<Numbers> {
     this.#policy = policy;
-    const [shard, slot] = this.#find(key);
-    return this.#algorithm.transition(liveState(shard, slot, now), now, cost, policy);
+    this.#find(key);
+    return this.#algorithm.transition(liveState(this.#foundShard, this.#foundSlot, now), now, cost, policy);
   }
 
   has(key: string): boolean {
-    return this.#find(key)[1] >= 0;
+    this.#find(key);
+    return this.#foundSlot >= 0;
   }
 
   commit(key: string, now: number, step: Step<Numbers>): void {
-    const hash = this.#hash(key);
-    const shard = this.#shardOf(hash.high);
-    const found = shard.find(hash);
-    const before = shard.taken;
-    const slot = found >= 0 ? found : shard.take(hash, now);
-    shard.write(slot, now + step.resetAfter, step.next!);
-    this.size += shard.taken - before;
+    this.#find(key);
+    const shard = this.#foundShard;
+    if (this.#foundSlot < 0) {
+      const before = shard.taken;
+      this.#foundSlot = shard.take(this.#hash(key), now);
+      this.size += shard.taken - before;
+    }
+    shard.write(this.#foundSlot, now + step.resetAfter, step.next!);
   }
 
   delete(key: string): void {
-    const [shard, slot] = this.#find(key);
-    if (slot >= 0) this.#remove(shard, slot);
+    this.#find(key);
+    if (this.#foundSlot >= 0) this.#remove(this.#foundShard, this.#foundSlot);
   }
 
   sweep(now: number): void {
@@ -62,6 +67,7 @@ export class NumbersTable implements Table {
     const before = shard.taken;
     shard.sweep(now);
     this.size += shard.taken - before;
+    this.#foundKey = undefined;
   }
 
   nextCandidate(now: number): Candidate | undefined {
@@ -90,20 +96,22 @@ export class NumbersTable implements Table {
   #remove(shard: Shard, slot: number): void {
     shard.remove(slot);
     this.size -= 1;
+    this.#foundKey = undefined;
   }
 
-  #find(key: string): [Shard, number] {
+  /** The high word of the hash chooses the shard, the low word the slot in it. */
+  #find(key: string): void {
+    if (key === this.#foundKey) return;
     const hash = this.#hash(key);
-    const shard = this.#shardOf(hash.high);
-    return [shard, shard.find(hash)];
-  }
-
-  /** The high word chooses the shard, the low word the slot in it. */
-  #shardOf(high: number): Shard {
-    const index = high & (this.#shards.length - 1);
-    const shard = this.#shards[index] ?? new Shard(this.#width);
-    this.#shards[index] = shard;
-    return shard;
+    const index = hash.high & (this.#shards.length - 1);
+    let shard = this.#shards[index];
+    if (shard === undefined) {
+      shard = new Shard(this.#algorithm.width);
+      this.#shards[index] = shard;
+    }
+    this.#foundKey = key;
+    this.#foundShard = shard;
+    this.#foundSlot = shard.find(hash);
   }
 }
 
