@@ -106,9 +106,13 @@ const limiterPackage = {
   },
 };
 
-/** A job queue with a reservoir for each key: some kilobytes each, so only up to ten thousand. Queues instead of denying. */
+/**
+ * A job queue with a reservoir for each key: some kilobytes each, so only up to ten thousand. Queues instead of denying. Each job
+ * waits for a timer, so one at a time it does some hundred a second: it is given 64 at once, which the name says.
+ */
 const bottleneck = {
-  name: 'bottleneck group',
+  name: 'bottleneck group (64 at once)',
+  atOnce: true,
   kind: 'peer',
   outcomes: ['allowed'],
   maxKeys: 10_000,

@@ -32,7 +32,8 @@ async function fill() {
   const before = heapBytes();
   const { check } = opened;
   for (; filled < keys; filled += 1) {
-    await check(`user:${100_000 + filled}`);
+    const answer = check(`user:${100_000 + filled}`);
+    if (!contender.atOnce || filled % BATCH === BATCH - 1) await answer;
     if (filled % CHECKS_A_TURN === 0) await turn();
   }
   await turn();
@@ -48,6 +49,7 @@ async function run({ durationMs }) {
   while (performance.now() < end) {
     for (let i = 0; i < CHECKS_A_TURN; i += BATCH) {
       if (contender.synchronous) for (let j = 0; j < BATCH; j += 1) check(nextKey());
+      else if (contender.atOnce) await Promise.all(Array.from({ length: BATCH }, () => check(nextKey())));
       else for (let j = 0; j < BATCH; j += 1) await check(nextKey());
       checks += BATCH;
       if (performance.now() >= end) break;

@@ -1,0 +1,97 @@
+/** What is published: every subpath resolves to code and types, nothing else is needed to run it, and it stays small. */
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+
+const folder = new URL('../', import.meta.url);
+const manifest = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8'));
+const subpaths = Object.entries<{ types: string; default: string }>(manifest.exports).filter(
+  ([name]) => name !== './package.json',
+);
+
+const PUBLIC: Readonly<Record<string, readonly string[]>> = {
+  '.': [
+    ...[
+      'SluiceError',
+      'checkPolicy',
+      'createLimiter',
+      'fixedWindow',
+      'gcra',
+      'leakyBucket',
+      'manualClock',
+      'memoryStore',
+    ],
+    ...['slidingWindowCounter', 'slidingWindowLog', 'systemClock', 'tokenBucket'],
+  ],
+  './redis': ['redisStoreOver', 'scriptRunner'],
+  './node-redis': ['redisStore', 'runScriptWith'],
+  './ioredis': ['redisStore', 'runScriptWith'],
+  './valkey-glide': ['redisStore', 'runScriptWith'],
+  './testing': ['caseTables', 'manualClock', 'storeContract'],
+};
+
+describe('package', () => {
+  test('has no dependencies', () => {
+    expect(manifest.dependencies).toBeUndefined();
+    expect(Object.values(manifest.peerDependenciesMeta)).toEqual(Array(3).fill({ optional: true }));
+  });
+
+  test.each(subpaths)('%s resolves, with types, to what it promises', async (name, { types, default: code }) => {
+    expect(statSync(new URL(types, folder)).size).toBeGreaterThan(0);
+    const module = await import(new URL(code, folder).href);
+    expect(Object.keys(module).sort()).toEqual([...PUBLIC[name]!].sort());
+  });
+
+  test('lists every subpath that is promised', () => {
+    expect(subpaths.map(([name]) => name).sort()).toEqual(Object.keys(PUBLIC).sort());
+  });
+
+  test('runs without anything of Node', () => {
+    const built = readdirSync(new URL('dist', folder), { recursive: true }).map(String);
+    for (const file of built.filter((name) => name.endsWith('.js'))) {
+      const text = readFileSync(new URL(`dist/${file}`, folder), 'utf8');
+      expect(text, file).not.toMatch(/from ['"](?!\.)|require\(['"]|\bprocess\.|\bBuffer\b/);
+    }
+  });
+
+  test('a file without Redis does not carry the scripts', () => {
+    expect(importsOf('index.js').filter((file) => file.includes('/redis/'))).toEqual([]);
+  });
+
+  test('is small: under 20 kB each for memory and for Redis, compressed, comments included', () => {
+    const size = (entry: string): number =>
+      gzipSync(
+        importsOf(entry)
+          .map((file) => readFileSync(file))
+          .join('\n'),
+      ).length;
+    expect(size('index.js')).toBeLessThan(20_000);
+    expect(size('redis/clients/ioredis.js')).toBeLessThan(20_000);
+  });
+
+  test('packs its code, its types and its licence', async () => {
+    const { stdout } = await promisify(execFile)('npm', ['pack', '--dry-run', '--json'], {
+      cwd: fileURLToPath(folder),
+    });
+    const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
+    const packed = files.map(({ path }) => path);
+    expect(packed).toContain('LICENSE');
+    expect(packed.filter((path) => !path.startsWith('dist/')).sort()).toEqual(['LICENSE', 'README.md', 'package.json']);
+    expect(packed.filter((path) => path.includes('.test.'))).toEqual([]);
+  });
+});
+
+/** An entry of dist and everything it imports. */
+function importsOf(entry: string, seen = new Set<string>()): string[] {
+  const url = new URL(entry, new URL('dist/', folder));
+  if (seen.has(url.pathname)) return [];
+  seen.add(url.pathname);
+  const imports = [...readFileSync(url, 'utf8').matchAll(/from ['"](\.[^'"]+)['"]/g)].map(
+    ([, path]) => new URL(path!, url).pathname,
+  );
+  const base = new URL('dist/', folder).pathname;
+  return [url.pathname, ...imports.flatMap((path) => importsOf(path.slice(base.length), seen))];
+}
