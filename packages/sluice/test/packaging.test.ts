@@ -61,7 +61,7 @@ describe('package', () => {
     expect(importsOf('index.js').filter((file) => file.includes('/redis/'))).toEqual([]);
   });
 
-  test('is small: under 20 kB each for memory and for Redis, compressed, comments included', () => {
+  test('is small: memory under 20 kB, Redis under 24 kB, compressed, comments included', () => {
     const size = (entry: string): number =>
       gzipSync(
         importsOf(entry)
@@ -69,7 +69,7 @@ describe('package', () => {
           .join('\n'),
       ).length;
     expect(size('index.js')).toBeLessThan(20_000);
-    expect(size('redis/clients/ioredis.js')).toBeLessThan(20_000);
+    expect(size('redis/clients/ioredis.js')).toBeLessThan(24_000);
   });
 
   test('packs its code, its types and its licence', async () => {
