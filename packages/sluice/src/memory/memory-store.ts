@@ -66,7 +66,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const attemptOne = (check: Check, now: number): Verdict => {
     const step = tables.of(check.policy).step(check.key, now, check.cost, check.policy);
     if (step.next !== undefined) commit(check, step, now);
-    return step;
+    return verdictOf(step);
   };
 
   return {
@@ -81,7 +81,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
         if (step.allowed && (dryRun || !allAllowed))
           return unspent(tables.of(check.policy), check, step, now, allAllowed);
         if (step.next !== undefined && !dryRun) commit(check, step, now);
-        return step;
+        return verdictOf(step);
       });
       return { now, verdicts, source: 'store' };
     },
@@ -98,7 +98,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 
 /** Nothing is spent after all: what is told is what a look would see, though still that it would have been allowed. */
 function unspent(table: Table, { key, policy }: Check, step: Verdict, now: number, allAllowed: boolean): Verdict {
-  return { ...table.step(key, now, 0, policy), delay: allAllowed ? step.delay : 0 };
+  return { ...verdictOf(table.step(key, now, 0, policy)), delay: allAllowed ? step.delay : 0 };
+}
+
+/** The step without what it does to the state, which is nobody else's business. */
+function verdictOf({ allowed, remaining, retryAfter, resetAfter, delay }: Verdict): Verdict {
+  return { allowed, remaining, retryAfter, resetAfter, delay };
 }
 
 /** The tables of all policies, by what tells their states apart. */

@@ -35,6 +35,7 @@ export function checkFunction(value: unknown, path: string, expected: string): v
   throw new SluiceError({ code: 'SLUICE_INVALID_CLIENT', path, expected, got: Kind.of(value) });
 }
 
+/** The server's own word for it, and GLIDE's. */
 function isNoScript(error: unknown): boolean {
-  return error instanceof Error && error.message.includes('NOSCRIPT');
+  return error instanceof Error && /NOSCRIPT|NoScriptError/.test(error.message);
 }

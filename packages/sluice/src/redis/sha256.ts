@@ -48,17 +48,23 @@ const rotated = (word: number, by: number): number => (word >>> by) | (word << (
 
 function compress(hash: Uint32Array, block: Uint32Array): void {
   const schedule = scheduled(block);
-  let [a, b, c, d, e, f, g, h] = hash as unknown as [number, number, number, number, number, number, number, number];
+  let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = hash;
   for (let i = 0; i < ROUNDS; i += 1) {
     const mixE = rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25);
     const first = (h + mixE + ((e & f) ^ (~e & g)) + CONSTANTS[i]! + schedule[i]!) | 0;
     const mixA = rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22);
     const second = (mixA + ((a & b) ^ (a & c) ^ (b & c))) | 0;
-    [h, g, f, e, d, c, b, a] = [g, f, e, (d + first) | 0, c, b, a, (first + second) | 0];
+    h = g;
+    g = f;
+    f = e;
+    e = (d + first) | 0;
+    d = c;
+    c = b;
+    b = a;
+    a = (first + second) | 0;
   }
-  [a, b, c, d, e, f, g, h].forEach((word, i) => {
-    hash[i]! += word;
-  });
+  const mixed = [a, b, c, d, e, f, g, h];
+  for (let i = 0; i < mixed.length; i += 1) hash[i]! += mixed[i]!;
 }
 
 function scheduled(block: Uint32Array): Uint32Array {
