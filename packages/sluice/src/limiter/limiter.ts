@@ -31,7 +31,7 @@ export interface AttemptOptions<Context> extends ContextOption<Context> {
 export interface Limiter<Context = unknown> {
   /** May this key spend this cost now? Never rejects for "no". */
   attempt(key: string, options?: AttemptOptions<Context>): Promise<RateLimitResult>;
-  /** The same numbers, and nothing spent. With a cost: whether and when it would be allowed. Default cost: 0. */
+  /** What an attempt would be told, and nothing spent: `remaining` is what is there. Default cost: 1, as for an attempt. */
   peek(key: string, options?: AttemptOptions<Context>): Promise<RateLimitResult>;
   /** Makes the key as good as new. */
   reset(key: string, options?: ContextOption<Context>): Promise<void>;
@@ -61,7 +61,7 @@ export function limiterOver<Context>(options: LimiterOptions<Context>): Limiter<
     },
     async peek(key, options = {}) {
       checkOptionNames(options, ATTEMPT_OPTIONS, 'peek');
-      return decide(key, options.cost === undefined ? 0 : options.cost, options.context, true);
+      return decide(key, options.cost === undefined ? 1 : options.cost, options.context, true);
     },
     async reset(key, options = {}) {
       checkOptionNames(options, ['context'], 'reset');

@@ -322,6 +322,9 @@ async function dryRun(store: Store): Promise<void> {
     equal([would.allowed, would.remaining, would.resetAfter], [true, 10, 0], `${policy.name}: would be allowed`);
     equal([wouldNot.allowed, wouldNot.retryAfter], [false, Number.POSITIVE_INFINITY], `${policy.name}: never would`);
     equal((await limiter.attempt('someone', { cost: 10 })).allowed, true, `${policy.name}: and nothing was spent`);
+    const denied = await limiter.peek('someone');
+    isTrue(!denied.allowed && denied.retryAfter! > 0, `${policy.name}: a look at an exhausted key says no, and when`);
+    equal((await limiter.peek('someone', { cost: 0 })).allowed, true, `${policy.name}: cost 0 is always allowed`);
   }
 }
 
