@@ -1,6 +1,7 @@
 /**
- * Lua lives in real files with `require('folder/name')`. Redis takes one string. Each required file becomes a function of its
- * own scope, run where it is required and only then, so a script that carries all algorithms costs what one of them does.
+ * Lua lives in real files with `require('folder/name')`. Redis takes one string, and runs all of it for every call: what it does not
+ * need to create, it should not. So a file that is required once, at the top of another, stands right there (`flat`); where
+ * one of several files is chosen while the script runs, each is a function of its own scope, run only if it is chosen.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -13,12 +14,31 @@ const FOLDERS = ['redis/lua', 'algorithms'];
  * The entry (a name in redis/lua) with all it requires, as one script. `stands` says which file a required name stands for;
  * `text` is an entry of its own, for tests.
  */
-export function bundleLua(source, entry, stands = {}, text = read(source, entry)) {
+export function bundleLua(source, entry, { stands = {}, flat = false, text = read(source, entry) } = {}) {
   const settled = text.replace(REQUIRE, (_, name) => `require('${stands[name] ?? name}')`);
   const order = [];
   collect(source, settled, order);
-  const functions = order.map((name) => `local function ${functionName(name)}()\n${body(read(source, name))}\nend`);
-  return `${[...functions, body(settled)].join('\n')}\n`;
+  const parts = order.map((name) => ({ name, lines: body(read(source, name)) }));
+  const main = body(settled);
+  return `${flat ? inPlace(parts, main) : asFunctions(parts, main)}\n`;
+}
+
+function asFunctions(parts, main) {
+  const calls = (text) => text.replace(REQUIRE, (_, name) => `${functionName(name)}()`);
+  const functions = parts.map(({ name, lines }) => `local function ${functionName(name)}()\n${calls(lines)}\nend`);
+  return [...functions, calls(main)].join('\n');
+}
+
+/** A file's locals go on existing after it; what it returns is put where it is required. */
+function inPlace(parts, main) {
+  const returned = new Map();
+  const settle = (text) => text.replace(REQUIRE, (_, name) => returned.get(name));
+  const bodies = parts.map(({ name, lines }) => {
+    const at = lines.lastIndexOf('return ');
+    returned.set(name, settle(lines.slice(at + 'return '.length)));
+    return settle(lines.slice(0, at)).trimEnd();
+  });
+  return [...bodies, settle(main)].filter((text) => text !== '').join('\n');
 }
 
 /** Depth first, so that a function stands after all it calls. */
@@ -39,10 +59,7 @@ function read(source, name) {
 /** Comments and blank lines are for people; Redis keeps the text in memory for every script. */
 function body(text) {
   const lines = text.split('\n').map((line) => line.replace(/\s*--\s.*$/, '').trim());
-  return lines
-    .filter((line) => line !== '')
-    .join('\n')
-    .replace(REQUIRE, (_, name) => `${functionName(name)}()`);
+  return lines.filter((line) => line !== '').join('\n');
 }
 
 function functionName(name) {

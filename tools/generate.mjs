@@ -35,7 +35,7 @@ function scripts() {
   const byAlgorithm = (entry) =>
     Object.entries(ALGORITHMS)
       .map(
-        ([code, file]) => `  ${code}: ${literal(bundleLua(source, entry, { ALGORITHM: file }))},
+        ([code, file]) => `  ${code}: ${literal(bundleLua(source, entry, { stands: { ALGORITHM: file }, flat: true }))},
 `,
       )
       .join('');

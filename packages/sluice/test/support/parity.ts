@@ -11,7 +11,7 @@ import { typescriptTwin } from './reference.ts';
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 function traceScript(): Script {
-  const source = bundleLua(here('../../src'), 'trace', {}, readFileSync(here('trace.lua'), 'utf8'));
+  const source = bundleLua(here('../../src'), 'trace', { text: readFileSync(here('trace.lua'), 'utf8') });
   return { source, sha1: sha1(source) };
 }
 

@@ -4,9 +4,6 @@
 --   start in seconds, each count padded to the same width, the number of counts, that width:  1724400000 042 007 2 3
 -- Otherwise as text with separators: 'm1724400000250000:42:7'.
 local format, sub = string.format, string.sub
-local PAIR = {
-  '%d%01d%01d21', '%d%02d%02d22', '%d%03d%03d23', '%d%04d%04d24', '%d%05d%05d25', '%d%06d%06d26',
-}
 
 local function load(key)
   local raw = redis.call('GET', key)
@@ -28,7 +25,9 @@ end
 local function save(key, option, expiry, start, first, second)
   local width = start % 1e6 == 0 and width_of(math.max(first, second or 0))
   local raw
-  if width and second then raw = format(PAIR[width], start / 1e6, first, second)
+  if width and second then
+    local padded = '%0' .. width .. 'd'
+    raw = format('%d' .. padded .. padded .. '2%d', start / 1e6, first, second, width)
   elseif width then raw = format('%d%d1%d', start / 1e6, first, width)
   elseif second then raw = format('m%d:%d:%d', start, first, second)
   else raw = format('m%d:%d', start, first) end

@@ -21,7 +21,9 @@ interface Attempt {
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 function traceScript(): Script {
-  const source = bundleLua(here('../../../src'), 'trace', {}, readFileSync(here('../../support/trace.lua'), 'utf8'));
+  const source = bundleLua(here('../../../src'), 'trace', {
+    text: readFileSync(here('../../support/trace.lua'), 'utf8'),
+  });
   return { source, sha1: sha1(source) };
 }
 
