@@ -6,7 +6,8 @@
 import { createHash } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { fixedWindow, gcra, leakyBucket, slidingWindowCounter, slidingWindowLog, tokenBucket } from 'sluice';
-import { redisStore } from 'sluice/ioredis';
+import { redisStore, runScriptWith } from 'sluice/ioredis';
+import { redisStoreOver } from 'sluice/redis';
 import { runnerImport } from 'vite';
 import { TEXTBOOK } from './textbook/scripts.mjs';
 
@@ -63,7 +64,9 @@ async function bytesPerKey(check, times = 1) {
 }
 
 const store = redisStore(client);
-const sluice = (policy) => (key) => store.decide([{ key, policy, cost: 1 }]);
+/** A call for each attempt, as the textbook has it: what the script itself costs. */
+const unbatched = redisStoreOver(runScriptWith(client), {}, { most: 1, bySlot: false });
+const deciding = (store, policy) => (key) => store.decide([{ key, policy, cost: 1 }]);
 const textbook = async (name, args) => {
   const source = TEXTBOOK[name];
   const sha = createHash('sha1').update(source).digest('hex');
@@ -71,42 +74,54 @@ const textbook = async (name, args) => {
   return (key) => client.evalsha(sha, 1, `rl:${key}`, 1, ...args);
 };
 
-const rows = [];
-for (const [title, policy, args] of CONTENDERS) {
-  const contenders = { sluice: sluice(policy), ...(args && { textbook: await textbook(title, args) }) };
-  const cpu = { sluice: { allowed: [], denied: [] }, textbook: { allowed: [], denied: [] } };
+const KEY = {
+  allowed: (i) => `user:${100_000 + (i % 10_000)}`,
+  denied: () => 'hot',
+};
+
+/** Contenders take turns in every round, each on an empty server that knows the scripts. */
+async function cpuOf(contenders) {
+  const seen = {};
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const [name, check] of Object.entries(contenders)) {
       await client.flushall();
-      if (name === 'textbook') await textbook(title, args);
-      cpu[name].allowed.push(await cpuPerCheck(check, (i) => `user:${100_000 + (i % 10_000)}`));
       for (let i = 0; i < 110; i += 1) await check('hot');
-      cpu[name].denied.push(await cpuPerCheck(check, () => 'hot'));
+      for (const [answer, keyOf] of Object.entries(KEY)) {
+        seen[`${name} ${answer}`] ??= [];
+        seen[`${name} ${answer}`].push(await cpuPerCheck(check, keyOf));
+      }
     }
   }
-  const bytes = {};
-  for (const [name, check] of Object.entries(contenders)) {
-    await client.flushall();
-    if (name === 'textbook') await textbook(title, args);
-    bytes[name] = await bytesPerKey(check, title === 'sliding-window-log' ? 100 : 1);
-  }
-  rows.push([title, cpu, bytes]);
-  process.stderr.write(`${title} done\n`);
+  return seen;
 }
 
 const number = (value, digits = 1) => (value === undefined || Number.isNaN(value) ? '-' : value.toFixed(digits));
-console.log(
-  `Redis ${server.version}, ${ROUNDS} rounds of ${CHECKS} checks, medians; us of server CPU a check, bytes a key`,
-);
-console.log(
-  '| state | allowed: Sluice | textbook | ratio | denied: Sluice | textbook | ratio | bytes: Sluice | textbook |',
-);
-console.log('|---|---|---|---|---|---|---|---|---|');
-for (const [title, cpu, bytes] of rows) {
-  const [a, ta, d, td] = [cpu.sluice.allowed, cpu.textbook.allowed, cpu.sluice.denied, cpu.textbook.denied].map(median);
-  console.log(
-    `| ${title} | ${number(a)} | ${number(ta)} | ${number(a / ta, 2)} | ${number(d)} | ${number(td)} | ${number(d / td, 2)} | ${number(bytes.sluice, 0)} | ${number(bytes.textbook, 0)} |`,
+const cells = (cpu, answer) => {
+  const [textbook, each, together] = ['textbook', 'unbatched', 'batched'].map(
+    (name) => cpu[`${name} ${answer}`] && median(cpu[`${name} ${answer}`]),
   );
+  return [number(textbook), number(each), number(each / textbook, 2), number(together), number(together / textbook, 2)];
+};
+
+console.log(
+  `Redis ${server.version}, ioredis, ${IN_FLIGHT} in flight, ${ROUNDS} rounds of ${CHECKS} checks, medians: us of server CPU a check, bytes a key.`,
+);
+console.log(
+  '| state | allowed: textbook | a call each | ratio | batched | ratio | denied: textbook | a call each | ratio | batched | ratio | bytes: textbook | Sluice |',
+);
+console.log(`|---|${'---|'.repeat(12)}`);
+for (const [title, policy, args] of CONTENDERS) {
+  const contenders = {
+    ...(args && { textbook: await textbook(title, args) }),
+    unbatched: deciding(unbatched, policy),
+    batched: deciding(store, policy),
+  };
+  const cpu = await cpuOf(contenders);
+  const times = title === 'sliding-window-log' ? 100 : 1;
+  const textbookBytes = args && (await bytesPerKey(contenders.textbook, times));
+  const bytes = await bytesPerKey(contenders.batched, times);
+  const row = [title, ...cells(cpu, 'allowed'), ...cells(cpu, 'denied'), number(textbookBytes, 0), number(bytes, 0)];
+  console.log(`| ${row.join(' | ')} |`);
 }
 client.disconnect();
 await server.stop();

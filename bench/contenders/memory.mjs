@@ -1,24 +1,13 @@
 /**
  * Everything that limits within the process. `open` returns `check` (one attempt for a key: a promise, except where the name
- * says synchronous) and `churn`, the same for a limit whose window is a second, so that there is something to sweep.
+ * says synchronous) and `churn`, the same for a limit whose window is a second, so that there is something to sweep. A peer is
+ * imported when it is opened, so that a process has only one of them.
  */
-import 'reflect-metadata';
-import { ThrottlerStorageService } from '@nestjs/throttler';
-import Bottleneck from 'bottleneck';
-import { MemoryStore as ExpressMemoryStore } from 'express-rate-limit';
-import { MemoryStore as HonoMemoryStore } from 'hono-rate-limiter';
-import { RateLimiter } from 'limiter';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { createLimiter, memoryStore } from 'sluice';
 import { ALGORITHMS, DAY_MS, DAY_SECONDS, policyOf } from './policies.mjs';
 
 export const MEMORY_BASELINE = 'RateLimiterMemory';
 const CHURN_MS = 1000;
-
-const answerOf = (rejection) => {
-  if (rejection instanceof RateLimiterRes) return rejection;
-  throw rejection;
-};
 
 const sluiceContender = (algorithm) => ({
   name: `Sluice ${algorithm}`,
@@ -52,7 +41,13 @@ const sluiceSynchronous = (algorithm) => ({
 const flexible = {
   name: MEMORY_BASELINE,
   kind: 'peer',
-  open({ limit }) {
+  async open({ limit }) {
+    const { RateLimiterMemory, RateLimiterRes } = await import('rate-limiter-flexible');
+    // Its "no" is a rejection with an answer in it, which is no failure.
+    const answerOf = (rejection) => {
+      if (rejection instanceof RateLimiterRes) return rejection;
+      throw rejection;
+    };
     const limiter = new RateLimiterMemory({ points: limit, duration: DAY_SECONDS });
     const churn = new RateLimiterMemory({ points: limit, duration: CHURN_MS / 1000, keyPrefix: 'churn' });
     return {
@@ -62,10 +57,13 @@ const flexible = {
   },
 };
 
-const withStore = (name, Store) => ({
-  name,
+/** The middleware compares the count with the limit; the store only counts, so it knows no denials. */
+const withStore = (packageName) => ({
+  name: `${packageName} MemoryStore`,
   kind: 'peer',
-  open() {
+  outcomes: ['allowed'],
+  async open() {
+    const { MemoryStore: Store } = await import(packageName);
     const [store, churn] = [new Store(), new Store()];
     store.init({ windowMs: DAY_MS });
     churn.init({ windowMs: CHURN_MS });
@@ -78,7 +76,9 @@ const nest = {
   kind: 'peer',
   // It keeps a time for each hit and copies them all at each hit: a limit that is never reached makes one key ever slower.
   minKeys: 10_000,
-  open({ limit }) {
+  async open({ limit }) {
+    await import('reflect-metadata');
+    const { ThrottlerStorageService } = await import('@nestjs/throttler');
     const storage = new ThrottlerStorageService();
     return {
       check: (key) => storage.increment(key, DAY_MS, limit, 0, 'default'),
@@ -93,7 +93,8 @@ const limiterPackage = {
   kind: 'peer',
   outcomes: ['allowed'],
   maxKeys: 1_000_000,
-  open({ limit }) {
+  async open({ limit }) {
+    const { RateLimiter } = await import('limiter');
     const limiters = new Map();
     const of = (key) => {
       const known = limiters.get(key);
@@ -116,7 +117,8 @@ const bottleneck = {
   kind: 'peer',
   outcomes: ['allowed'],
   maxKeys: 10_000,
-  open({ limit }) {
+  async open({ limit }) {
+    const { default: Bottleneck } = await import('bottleneck');
     const group = new Bottleneck.Group({
       reservoir: limit * 100,
       reservoirRefreshAmount: limit * 100,
@@ -141,8 +143,8 @@ export const memoryContenders = [
   ...ALGORITHMS.map(sluiceContender),
   sluiceSynchronous('gcra'),
   flexible,
-  withStore('express-rate-limit MemoryStore', ExpressMemoryStore),
-  withStore('hono-rate-limiter MemoryStore', HonoMemoryStore),
+  withStore('express-rate-limit'),
+  withStore('hono-rate-limiter'),
   nest,
   limiterPackage,
   bottleneck,

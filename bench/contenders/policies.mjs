@@ -23,16 +23,15 @@ export const O1_ALGORITHMS = [
 ];
 export const ALGORITHMS = [...O1_ALGORITHMS, 'sliding-log'];
 
-/** The textbook's script for an algorithm; there is none for shaping and GCRA, whose nearest relative is a bucket. */
+/** The textbook's script for an algorithm. There is none for shaping and GCRA. */
 export const TEXTBOOK_OF = {
   'fixed-window': 'fixed-window',
+  'sliding-log': 'sliding-window-log',
   'sliding-counter': 'sliding-window-counter',
   'token-bucket': 'token-bucket',
   'leaky-policing': 'leaky-bucket',
-  'leaky-shaping': 'leaky-bucket',
-  gcra: 'token-bucket',
-  'sliding-log': 'sliding-window-log',
 };
+export const COMPARED_WITH_TEXTBOOK = Object.keys(TEXTBOOK_OF);
 
 const POLICIES = {
   'fixed-window': (limit, windowMs, name) => fixedWindow({ limit, window: windowMs, name }),

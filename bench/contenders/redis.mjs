@@ -7,7 +7,7 @@ import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { createLimiter } from 'sluice';
 import { CLIENTS } from './clients.mjs';
 import { floorContenders } from './floors.mjs';
-import { ALGORITHMS, DAY_MS, DAY_SECONDS, policyOf } from './policies.mjs';
+import { ALGORITHMS, COMPARED_WITH_TEXTBOOK, DAY_MS, DAY_SECONDS, policyOf } from './policies.mjs';
 import { textbookContenders } from './textbook.mjs';
 import { upstashContender } from './upstash.mjs';
 
@@ -22,6 +22,29 @@ export function sluiceContender(algorithm) {
       const store = CLIENTS[client].store(connection);
       const limiter = createLimiter({ policy: policyOf(algorithm, { limit, windowMs }), store });
       return cost === 1 ? (key) => limiter.attempt(key) : (key) => limiter.attempt(key, { cost });
+    },
+  };
+}
+
+/** More than are ever in flight, so that each attempt is alone in its store and none are sent together. */
+const UNBATCHED_STORES = 1024;
+
+/** What one script call for one attempt costs, when the server has a full pipeline to read and no wake-ups to pay. */
+export function unbatchedContender(algorithm) {
+  return {
+    name: `Sluice ${algorithm}, unbatched`,
+    kind: 'sluice',
+    unbatched: algorithm,
+    open({ client, connection, limit }) {
+      const policy = policyOf(algorithm, { limit });
+      const limiters = Array.from({ length: UNBATCHED_STORES }, () =>
+        createLimiter({ policy, store: CLIENTS[client].store(connection) }),
+      );
+      let next = 0;
+      return (key) => {
+        next = (next + 1) % UNBATCHED_STORES;
+        return limiters[next].attempt(key);
+      };
     },
   };
 }
@@ -60,6 +83,7 @@ const expressStore = {
 
 export const redisContenders = [
   ...ALGORITHMS.map(sluiceContender),
+  ...COMPARED_WITH_TEXTBOOK.map(unbatchedContender),
   flexible,
   expressStore,
   upstashContender,

@@ -48,7 +48,8 @@ async function snapshot(admin) {
     cpuMicros: (Number(fields.used_cpu_user) + Number(fields.used_cpu_sys)) * 1e6,
     inputBytes: Number(fields.total_net_input_bytes),
     outputBytes: Number(fields.total_net_output_bytes),
-    usedMemory: Number(fields.used_memory),
+    // Less the buffers of connections, which come and go by themselves.
+    usedMemory: Number(fields.used_memory) - Number(fields.mem_clients_normal ?? 0),
   };
 }
 

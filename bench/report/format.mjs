@@ -17,3 +17,5 @@ export const micros = (value) => (Number.isFinite(value) ? value.toFixed(value <
 export const millis = (value) => (Number.isFinite(value) ? value.toFixed(value < 1 ? 3 : 2) : '-');
 
 export const spread = ({ min, max }, format) => `${format(min)} - ${format(max)}`;
+
+export const keysText = (keys) => (keys === 1 ? 'one key' : `${count(keys)} keys`);

@@ -5,32 +5,43 @@ import { HOT_KEY_LIMIT, MANY_KEYS_LIMIT } from '../contenders/policies.mjs';
 import { startWorker } from '../measure/child.mjs';
 import { interleave } from '../measure/rounds.mjs';
 import { pairedRatio, summarise, summary } from '../measure/statistics.mjs';
-import { count, ratio, spread } from '../report/format.mjs';
+import { count, keysText, micros, ratio, spread } from '../report/format.mjs';
 
 const WORKER = fileURLToPath(new URL('../measure/memory-worker.mjs', import.meta.url));
 const MILLION = 1_000_000;
 
 const SIZES = {
-  quick: { keyCounts: [1, 10_000, MILLION], denialKeyCounts: [10_000], rounds: 3, sliceMs: 120, pauseMs: 800, pauses: 1 },
+  quick: {
+    keyCounts: [1, 10_000, MILLION],
+    denialKeyCounts: [10_000],
+    rounds: 3,
+    sliceMs: 80,
+    pauseMs: 600,
+    pauses: 1,
+  },
   full: {
     keyCounts: [1, 10_000, MILLION],
     denialKeyCounts: [1, 10_000, MILLION],
-    rounds: 7,
-    sliceMs: 250,
-    pauseMs: 2500,
+    rounds: 5,
+    sliceMs: 200,
+    pauseMs: 2000,
     pauses: 3,
     hugeKeys: 10 * MILLION,
   },
 };
 
-/** At a million keys a quick run has time for these only. */
-const QUICK_AT_A_MILLION = new Set([
+/** A quick run has time for these only, and at a million keys for the first few. */
+const QUICK = [
   'Sluice gcra',
-  'Sluice fixed-window',
-  'Sluice gcra, store.decide (synchronous)',
   MEMORY_BASELINE,
   'nothing (awaited)',
-]);
+  'Sluice gcra, store.decide (synchronous)',
+  'Sluice fixed-window',
+  'Sluice sliding-log',
+  'express-rate-limit MemoryStore',
+  '@nestjs/throttler storage',
+];
+const QUICK_AT_A_MILLION = QUICK.slice(0, 4);
 
 export async function memoryScenario({ quick, progress }) {
   const size = quick ? SIZES.quick : SIZES.full;
@@ -53,12 +64,11 @@ export async function memoryScenario({ quick, progress }) {
 function takesPart(contender, keys, outcome, quick) {
   const { maxKeys = Number.POSITIVE_INFINITY, minKeys = 1, outcomes = ['allowed', 'denied'] } = contender;
   if (keys > maxKeys || keys < minKeys || !outcomes.includes(outcome)) return false;
-  if (outcome === 'denied' && contender.name.includes('MemoryStore')) return false;
-  return !quick || keys < MILLION || QUICK_AT_A_MILLION.has(contender.name);
+  return !quick || (keys < MILLION ? QUICK : QUICK_AT_A_MILLION).includes(contender.name);
 }
 
 async function measureCell({ keys, outcome, size, quick, progress }) {
-  progress.group(`memory, ${count(keys)} keys, ${outcome}`);
+  progress.group(`memory, ${keysText(keys)}, ${outcome}`);
   const contenders = memoryContenders.filter((contender) => takesPart(contender, keys, outcome, quick));
   const limit = outcome === 'denied' ? 1 : keys === 1 ? HOT_KEY_LIMIT : MANY_KEYS_LIMIT;
   const workers = new Map();
@@ -80,15 +90,17 @@ async function measureCell({ keys, outcome, size, quick, progress }) {
       onTurn: (contender, round) => progress.step(`round ${round + 1}, ${contender.name}`),
     });
     const pauses = await measurePauses({ contenders, workers, keys, outcome, limit, size, progress });
-    const baseline = summary(rates.get(contenders.find(({ name }) => name === MEMORY_BASELINE)).map(perSecondOf));
+    const baseline = summarise(rates.get(contenders.find(({ name }) => name === MEMORY_BASELINE)));
     const rows = contenders.map((contender) => {
-      const perSecond = summary(rates.get(contender).map(perSecondOf));
+      const { perSecond, cpuMicros } = summarise(rates.get(contender));
       return {
         name: contender.name,
         kind: contender.kind,
         algorithm: contender.algorithm,
         perSecond,
-        ratio: pairedRatio(perSecond, baseline),
+        cpuMicros,
+        ratio: pairedRatio(perSecond, baseline.perSecond),
+        cpuRatio: pairedRatio(baseline.cpuMicros, cpuMicros),
         bytesPerKey: bytes.get(contender),
         ...(pauses?.has(contender) && { pauses: summarise(pauses.get(contender)) }),
       };
@@ -98,8 +110,6 @@ async function measureCell({ keys, outcome, size, quick, progress }) {
     await Promise.all([...workers.values()].map((worker) => worker.stop()));
   }
 }
-
-const perSecondOf = ({ perSecond }) => perSecond;
 
 async function measurePauses({ contenders, workers, keys, outcome, limit, size, progress }) {
   if (keys !== MILLION || outcome !== 'allowed') return undefined;
@@ -116,7 +126,7 @@ async function measurePauses({ contenders, workers, keys, outcome, limit, size, 
 async function measureHuge(keys, progress) {
   progress.group(`memory, ${count(keys)} keys`);
   const rows = [];
-  for (const name of ['Sluice gcra', 'Sluice fixed-window', MEMORY_BASELINE]) {
+  for (const name of ['Sluice gcra', MEMORY_BASELINE]) {
     const worker = startWorker(WORKER);
     try {
       progress.step(name);
@@ -135,13 +145,23 @@ async function measureHuge(keys, progress) {
 
 function tables(cells, huge) {
   const rates = cells.map(({ keys, outcome, rows }) => ({
-    title: `${count(keys)} ${keys === 1 ? 'key' : 'keys'}, ${outcome}`,
-    columns: ['contender', 'checks/s', 'min-max', `vs ${MEMORY_BASELINE}`, ...(keys >= 10_000 ? ['heap bytes/key'] : [])],
+    title: `${keysText(keys)}, ${outcome}`,
+    columns: [
+      'contender',
+      'checks/s',
+      'min-max',
+      `vs ${MEMORY_BASELINE}`,
+      'CPU us',
+      'per CPU vs it',
+      ...(keys >= 10_000 ? ['heap bytes/key'] : []),
+    ],
     rows: rows.map((row) => [
       row.name,
       count(row.perSecond.median),
       spread(row.perSecond, count),
       ratio(row.ratio.median),
+      micros(row.cpuMicros.median),
+      ratio(row.cpuRatio.median),
       ...(keys >= 10_000 ? [row.kind === 'floor' ? '' : row.bytesPerKey.toFixed(0)] : []),
     ]),
   }));
@@ -150,7 +170,8 @@ function tables(cells, huge) {
     ...rates,
     ...(huge === undefined ? [] : [hugeTable(huge)]),
     {
-      title: 'Longest pause in a mixed load: 70 % on the keys that are there, 20 % new keys that live a second, 10 % denied',
+      title:
+        'Longest pause in a mixed load: 70 % on the keys that are there, 20 % new keys that live a second, 10 % denied',
       columns: ['contender', 'keys', 'own work, ms', 'min-max', 'wall clock, ms', 'longest GC, ms'],
       rows: paused
         .filter(({ pauses }) => pauses !== undefined)

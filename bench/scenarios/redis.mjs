@@ -10,15 +10,15 @@ import { startRedis } from '../measure/redis-server.mjs';
 import { closeAll, closedLoopTurn, openAll } from '../measure/redis-turn.mjs';
 import { interleave } from '../measure/rounds.mjs';
 import { median, pairedRatio, summarise } from '../measure/statistics.mjs';
-import { count, micros, millis, ratio, spread } from '../report/format.mjs';
+import { count, keysText, micros, millis, ratio, spread } from '../report/format.mjs';
 
 export const EMPTY = 'empty EVALSHA';
 const MANY_KEYS = 10_000;
 const IN_FLIGHT = [1, 64, 512];
 
 const SIZES = {
-  quick: { rounds: 3, sliceMs: 70, warmMs: 60, byteKeys: 20_000, benchmarkRequests: 20_000 },
-  full: { rounds: 9, sliceMs: 250, warmMs: 300, byteKeys: 100_000, benchmarkRequests: 200_000 },
+  quick: { rounds: 3, sliceMs: 40, warmMs: 30, byteKeys: 10_000, benchmarkRequests: 20_000, hotInFlight: [64] },
+  full: { rounds: 7, sliceMs: 120, warmMs: 120, byteKeys: 100_000, benchmarkRequests: 200_000, hotInFlight: IN_FLIGHT },
 };
 
 const QUICK_HOT = new Set(['Sluice gcra', 'Sluice fixed-window', BASELINE, EMPTY]);
@@ -30,7 +30,8 @@ export async function redisScenario({ quick, progress }) {
   try {
     const cells = [];
     for (const client of Object.keys(CLIENTS)) {
-      for (const keys of [MANY_KEYS, 1]) cells.push(...(await measureKeys({ redis, client, keys, size, quick, progress })));
+      for (const keys of [MANY_KEYS, 1])
+        cells.push(...(await measureKeys({ redis, client, keys, size, quick, progress })));
       await redis.flush();
     }
     const bytes = await measureBytes({ redis, size, quick, progress });
@@ -53,17 +54,20 @@ export async function redisScenario({ quick, progress }) {
 /** A log of one hot key would hold every attempt of the run: it has a scenario of its own. */
 function contendersFor(keys, quick) {
   if (keys !== 1) return redisContenders;
-  return redisContenders.filter((contender) => MAY_LOG(contender) && (!quick || QUICK_HOT.has(contender.name)));
+  const batched = redisContenders.filter(({ unbatched }) => unbatched === undefined);
+  return batched.filter((contender) => MAY_LOG(contender) && (!quick || QUICK_HOT.has(contender.name)));
 }
 
 async function measureKeys({ redis, client, keys, size, quick, progress }) {
-  const contenders = contendersFor(keys, quick);
+  const everyone = contendersFor(keys, quick);
   const limit = keys === 1 ? HOT_KEY_LIMIT : MANY_KEYS_LIMIT;
-  const opened = await openAll({ redis, client, contenders, limit });
+  const opened = await openAll({ redis, client, contenders: everyone, limit });
   const cells = [];
   try {
-    for (const inFlight of IN_FLIGHT) {
-      progress.group(`redis, ${client}, ${inFlight} in flight, ${count(keys)} ${keys === 1 ? 'key' : 'keys'}`);
+    for (const inFlight of keys === 1 ? size.hotInFlight : IN_FLIGHT) {
+      // Unbatched is what one at a time is anyway.
+      const contenders = everyone.filter(({ unbatched }) => unbatched === undefined || inFlight === 64);
+      progress.group(`redis, ${client}, ${inFlight} in flight, ${keysText(keys)}`);
       const turn = (contender, round, durationMs) =>
         closedLoopTurn({
           redis,
@@ -92,6 +96,7 @@ function rowsOf(contenders, records) {
     name: contender.name,
     kind: contender.kind,
     algorithm: contender.algorithm,
+    unbatched: contender.unbatched,
     textbook: contender.textbook,
     ...summarise(records.get(contender)),
   }));
@@ -110,7 +115,8 @@ function rowsOf(contenders, records) {
 async function measureBytes({ redis, size, quick, progress }) {
   progress.group(`redis, bytes a key at ${count(size.byteKeys)} keys`);
   const contenders = redisContenders.filter(
-    ({ kind, name }) => name === BASELINE || kind === 'sluice' || (!quick && kind !== 'floor'),
+    ({ kind, name, unbatched }) =>
+      unbatched === undefined && (name === BASELINE || kind === 'sluice' || (!quick && kind !== 'floor')),
   );
   const rows = [];
   for (const contender of contenders) {
@@ -168,7 +174,16 @@ function cellTables({ client, keys, inFlight, rows }) {
       title: where,
       columns: [
         ...['contender', 'checks/s', 'min-max', 'vs flexible', 'vs empty', 'p50 ms', 'p99 ms', 'p99.9 ms'],
-        ...['server CPU us', 'min-max', 'CPU vs flexible', 'script us', 'script calls', 'commands', 'bytes in', 'bytes out'],
+        ...[
+          'server CPU us',
+          'min-max',
+          'CPU vs flexible',
+          'script us',
+          'script calls',
+          'commands',
+          'bytes in',
+          'bytes out',
+        ],
       ],
       rows: rows.map((row) => [
         row.name,
@@ -239,4 +254,3 @@ function charts(cells, bytes) {
     },
   ];
 }
-

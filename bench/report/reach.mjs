@@ -1,0 +1,158 @@
+/**
+ * The targets of the project, each with what this run measured for it. Nothing here is a result: a row names the numbers it is made of,
+ * and when the run did not measure them the row says so. Where a target holds for several algorithms the worst of them decides.
+ */
+import { MEMORY_BASELINE } from '../contenders/memory.mjs';
+import { O1_ALGORITHMS, TEXTBOOK_OF } from '../contenders/policies.mjs';
+import { BASELINE } from '../contenders/redis.mjs';
+import { pairedRatio } from '../measure/statistics.mjs';
+import { ratio } from './format.mjs';
+
+const MANY_KEYS = 10_000;
+const MILLION = 1_000_000;
+
+export function reachOf(scenarios) {
+  const find = (id) => scenarios.find((scenario) => scenario.id === id);
+  return [
+    ...memoryRows(find('memory')),
+    ...redisRateRows(find('redis')),
+    ...latencyRows(find('redis')),
+    ...cpuRows(find('redis')),
+    bytesRow(find('redis')),
+    logRow(find('log')),
+  ];
+}
+
+const atLeast = (bound) => ({ text: `at least ${bound}x`, holds: (value) => value >= bound, worst: Math.min });
+const atMost = (bound) => ({ text: `at most ${bound}x`, holds: (value) => value <= bound, worst: Math.max });
+
+/** `measured`: one number for each algorithm that the target speaks of. */
+function row(what, target, measured, format = ratio) {
+  const known = (measured ?? []).filter(({ value }) => Number.isFinite(value));
+  if (known.length === 0) return { what, target: target.text, measured: undefined };
+  const worst = target.worst(...known.map(({ value }) => value));
+  return {
+    what,
+    target: target.text,
+    measured: worst,
+    text: format(worst),
+    each: known.map(({ name, value }) => `${name} ${format(value)}`).join(', '),
+    met: target.holds(worst),
+  };
+}
+
+function memoryRows(memory) {
+  const rows = memory?.cells.find(({ keys, outcome }) => keys === MILLION && outcome === 'allowed')?.rows ?? [];
+  const baseline = rows.find(({ name }) => name === MEMORY_BASELINE);
+  const own = rows.filter(({ algorithm }) => O1_ALGORITHMS.includes(algorithm));
+  const values = (pick) => own.map((one) => ({ name: one.algorithm, value: pick(one) }));
+  const noPause = { text: 'no pause over 10 ms', holds: (value) => value <= 10, worst: Math.max };
+  const milliseconds = (value) => `${value.toFixed(1)} ms`;
+  return [
+    row(
+      `memory, 1M keys: awaited checks/s vs ${MEMORY_BASELINE}`,
+      atLeast(5),
+      values((one) => one.ratio.median),
+    ),
+    row(
+      `memory, 1M keys: bytes/key vs ${MEMORY_BASELINE}`,
+      atMost(0.25),
+      values((one) => one.bytesPerKey / baseline.bytesPerKey),
+    ),
+    row(
+      'memory, 1M keys: longest pause (own work)',
+      noPause,
+      values((one) => one.pauses?.longestOwnMs.median),
+      milliseconds,
+    ),
+  ];
+}
+
+function ownRows(redis, client, inFlight) {
+  const cell = redis?.cells.find((one) => one.client === client && one.inFlight === inFlight && one.keys === MANY_KEYS);
+  return cell?.rows ?? [];
+}
+
+const constantSize = (rows) => rows.filter(({ algorithm }) => O1_ALGORITHMS.includes(algorithm));
+
+function redisRateRows(redis) {
+  const targets = [
+    ['ioredis', 64, BASELINE, 'rateVsBaseline', 2],
+    ['node-redis', 64, BASELINE, 'rateVsBaseline', 3],
+    ['ioredis', 512, BASELINE, 'rateVsBaseline', 4],
+    ['node-redis', 512, BASELINE, 'rateVsBaseline', 5],
+    ['ioredis', 64, 'empty EVALSHA', 'rateVsEmpty', 1.5],
+    ['node-redis', 64, 'empty EVALSHA', 'rateVsEmpty', 2.5],
+  ];
+  return targets.map(([client, inFlight, against, field, bound]) =>
+    row(
+      `${client}, ${inFlight} in flight, 10,000 keys: checks/s vs ${against}`,
+      atLeast(bound),
+      constantSize(ownRows(redis, client, inFlight)).map((one) => ({ name: one.algorithm, value: one[field].median })),
+    ),
+  );
+}
+
+function latencyRows(redis) {
+  return ['ioredis', 'node-redis'].map((client) =>
+    row(
+      `${client}, one at a time: p50 vs empty EVALSHA`,
+      atMost(1.15),
+      constantSize(ownRows(redis, client, 1)).map((one) => ({ name: one.algorithm, value: one.p50VsEmpty.median })),
+    ),
+  );
+}
+
+/**
+ * Unbatched is measured in two ways: one at a time, where the server pays a wake-up, a read and a write for each check whatever it
+ * decides, and 64 in flight in stores of their own, where what is compared is the scripts.
+ */
+function cpuRows(redis) {
+  const measured = (client, inFlight, field) => {
+    const rows = ownRows(redis, client, inFlight);
+    return rows
+      .filter((one) => one[field] in TEXTBOOK_OF)
+      .map((one) => {
+        const textbook = rows.find((other) => other.textbook === TEXTBOOK_OF[one[field]]);
+        return { name: one[field], value: pairedRatio(one.cpuMicros, textbook.cpuMicros).median };
+      });
+  };
+  return ['ioredis', 'node-redis'].flatMap((client) => [
+    row(`${client}, 1 in flight: server CPU/check vs textbook`, atMost(0.7), measured(client, 1, 'algorithm')),
+    row(
+      `${client}, 64 in flight but unbatched: server CPU/check vs textbook`,
+      atMost(0.7),
+      measured(client, 64, 'unbatched'),
+    ),
+    row(`${client}, 64 in flight: server CPU/check vs textbook`, atMost(0.4), measured(client, 64, 'algorithm')),
+  ]);
+}
+
+function bytesRow(redis) {
+  const rows = redis?.bytes.rows ?? [];
+  const baseline = rows.find(({ name }) => name === BASELINE)?.bytesPerKey;
+  const own = constantSize(rows).map((one) => ({ name: one.algorithm, value: one.bytesPerKey / baseline }));
+  return row(`bytes/key in Redis vs ${BASELINE}`, atMost(1), own);
+}
+
+function logRow(log) {
+  const cells = log?.cells.filter(({ limit }) => limit === 1000) ?? [];
+  const own = cells.map(({ window, rows: [sluice, sortedSet] }) => ({
+    name: `window ${window}`,
+    value: pairedRatio(sluice.bytesPerUnit, sortedSet.bytesPerUnit).median,
+  }));
+  const twelfth = { ...atMost(1 / 12), text: 'at most 1/12 (0.083x)' };
+  return row('sliding log, limit 1,000: bytes/unit vs sorted set', twelfth, own, (value) => `${value.toFixed(3)}x`);
+}
+
+export function reachTable(reach) {
+  return {
+    title: 'Targets, the worst algorithm deciding; ratios are medians of the ratios within each round',
+    columns: ['', 'target', 'measured', 'met', 'each'],
+    rows: reach.map(({ what, target, measured, text, met, each }) =>
+      measured === undefined
+        ? [what, target, 'not measured in this run', '', '']
+        : [what, target, text, met ? 'yes' : 'NO', each],
+    ),
+  };
+}
