@@ -7,7 +7,7 @@ local read, expiry = require('time')
 local format, huge = string.format, math.huge
 
 local now = read(ARGV[1])
-local x, y, z = ARGV[2], ARGV[3], ARGV[4]
+local x, y, z = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 local lines = { format('%d', now) }
 local key, first, a, b, c, next_a, next_b, next_c, next_reset, failure
 
