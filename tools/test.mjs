@@ -1,5 +1,5 @@
 /**
- * What `npm test` runs: dependencies, checks, build, tests. Arguments go to vitest. A step that fails does not keep the
+ * What `npm test` runs: dependencies, build, checks, tests. Arguments go to vitest. A step that fails does not keep the
  * next one from running, so that one run shows everything. The last line is always `N passed, N failed`, for those
  * that read nothing else, and it never says "0 failed" when the exit code says otherwise.
  */
@@ -13,8 +13,9 @@ import { runQuietly, runVisibly, seconds } from './steps.mjs';
 async function testEverything(vitestArguments) {
   if (!(await installDependencies())) return { passed: 0, failed: 1 };
   const steps = [
-    await runQuietly('Checking style and types', 'npm', ['run', 'check']),
+    // First, because the examples are checked against the built package, as a user's code would be.
     await runQuietly('Building', 'npm', ['run', 'build']),
+    await runQuietly('Checking style and types', 'npm', ['run', 'check']),
   ];
   const tests = await runTests(vitestArguments);
   return { passed: tests.passed, failed: tests.failed + steps.filter((succeeded) => !succeeded).length };
