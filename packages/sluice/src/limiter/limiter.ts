@@ -4,7 +4,7 @@ import type { HistoryEntry, RateLimitResult } from '../model/decision.ts';
 import { Kind, SluiceError } from '../model/errors.ts';
 import { checkOptionNames } from '../model/options.ts';
 import { checkPolicy, type Policy } from '../model/policy.ts';
-import { type Check, checkIsLog, checkStore, type Store } from '../model/store.ts';
+import { type Check, checkIsLog, checkStore, type MaybePromise, type Store } from '../model/store.ts';
 import { resultOf } from './result.ts';
 
 /** Limits by plan, route or anything else: which policies hold for this context. */
@@ -48,21 +48,24 @@ export function limiterOver<Context>(options: LimiterOptions<Context>): Limiter<
   const store = checkStore(options.store, 'createLimiter.store');
   const policiesFor = policyChooser(options);
 
-  const decide = async (key: string, cost: number, context: Context | undefined, dryRun: boolean) => {
+  const decide = (key: string, cost: number, context: Context | undefined, dryRun: boolean) => {
     const checks = checksFor(checkKey(key), checkCost(cost), policiesFor(context));
-    return resultOf(checks, await store.decide(checks, dryRun ? DRY_RUN : undefined));
+    const answer = store.decide(checks, dryRun ? DRY_RUN : undefined);
+    return 'then' in answer ? answer.then((verdicts) => resultOf(checks, verdicts)) : resultOf(checks, answer);
   };
 
   return {
-    async attempt(key, options) {
-      if (options === undefined) return decide(key, 1, undefined, false);
-      checkOptionNames(options, ATTEMPT_OPTIONS, 'attempt');
-      return decide(key, options.cost === undefined ? 1 : options.cost, options.context, false);
-    },
-    async peek(key, options = {}) {
-      checkOptionNames(options, ATTEMPT_OPTIONS, 'peek');
-      return decide(key, options.cost === undefined ? 1 : options.cost, options.context, true);
-    },
+    attempt: (key, options) =>
+      promised(() => {
+        if (options === undefined) return decide(key, 1, undefined, false);
+        checkOptionNames(options, ATTEMPT_OPTIONS, 'attempt');
+        return decide(key, options.cost === undefined ? 1 : options.cost, options.context, false);
+      }),
+    peek: (key, options = {}) =>
+      promised(() => {
+        checkOptionNames(options, ATTEMPT_OPTIONS, 'peek');
+        return decide(key, options.cost === undefined ? 1 : options.cost, options.context, true);
+      }),
     async reset(key, options = {}) {
       checkOptionNames(options, ['context'], 'reset');
       await store.forget(checkKey(key), policiesFor(options.context));
@@ -76,6 +79,15 @@ export function limiterOver<Context>(options: LimiterOptions<Context>): Limiter<
 
 const ATTEMPT_OPTIONS = ['cost', 'context'] as const;
 const DRY_RUN = { dryRun: true } as const;
+
+/** What a function gives, now or later, as one promise: async functions around a store that answers at once would make three. */
+function promised<T>(work: () => MaybePromise<T>): Promise<T> {
+  try {
+    return Promise.resolve(work());
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
 
 function checksFor(key: string, cost: number, policies: readonly Policy[]): Check[] {
   return policies.map((policy) => ({ key, policy, cost }));
