@@ -10,7 +10,8 @@ import { typescriptTwin } from './reference.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-function traceScript(): Script {
+/** A whole trace of attempts in one call. */
+export function traceScript(): Script {
   const source = bundleLua(here('../../src'), 'trace', { text: readFileSync(here('trace.lua'), 'utf8') });
   return { source, sha1: sha1(source) };
 }

@@ -2,13 +2,11 @@
  * Parity for sliding window logs that are large: Redis then moves single entries and not the whole log. The traffic of
  * compareTwins rarely has more than a few dozen admissions in a window, so here every window is full of them.
  */
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { bundleLua, sha1 } from '../../../../../tools/bundle-lua.mjs';
 import { type SlidingWindowLogPolicy, slidingWindowLog } from '../../../src/index.ts';
 import type { Verdict } from '../../../src/model/store.ts';
 import { checkWords } from '../../../src/redis/redis-store.ts';
 import type { RunScript, Script } from '../../../src/redis/run-script.ts';
+import { traceScript } from '../../support/parity.ts';
 import { type Random, randomFrom } from '../../support/random.ts';
 import { typescriptTwin } from '../../support/reference.ts';
 
@@ -16,15 +14,6 @@ interface Attempt {
   readonly now: number;
   readonly cost: number;
   readonly policy: SlidingWindowLogPolicy;
-}
-
-const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-
-function traceScript(): Script {
-  const source = bundleLua(here('../../../src'), 'trace', {
-    text: readFileSync(here('../../support/trace.lua'), 'utf8'),
-  });
-  return { source, sha1: sha1(source) };
 }
 
 /** Just below and above the 1024 bytes up to which a log moves whole, and around each width of an entry. */
