@@ -5,7 +5,7 @@
 import { type SlidingWindowLogPolicy, slidingWindowLog } from '../../../src/index.ts';
 import type { Verdict } from '../../../src/model/store.ts';
 import { checkWords } from '../../../src/redis/redis-store.ts';
-import type { RunScript, Script } from '../../../src/redis/run-script.ts';
+import type { RunScript } from '../../../src/redis/run-script.ts';
 import { traceScript } from '../../support/parity.ts';
 import { type Random, randomFrom } from '../../support/random.ts';
 import { typescriptTwin } from '../../support/reference.ts';
