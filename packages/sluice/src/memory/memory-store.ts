@@ -20,7 +20,7 @@ export interface MemoryStoreOptions {
   /** Default: the system's clock. */
   readonly clock?: Clock | undefined;
   /**
-   * States kept at most, counted over all policies. Default: 1,000,000, which is some 60 MB when full of anything but logs.
+   * States kept at most, counted over all policies. Default: 1,000,000, which is some 70 MB when full of anything but logs.
    * When it is reached, the least constrained state makes room: a flood of new keys never frees a key that is limited.
    */
   readonly maxKeys?: number | undefined;

@@ -88,7 +88,7 @@ function settle({ resolve, reject }: Waiting, now: number, answer: Verdict | Err
 /** Attempts that can share a call: of one policy, and in a cluster of one slot. Those on one key stand together, in order. */
 function groups(attempts: readonly Waiting[], bySlot: boolean): Iterable<readonly Waiting[]> {
   if (attempts.length === 1) return [attempts];
-  const byPolicy = grouped(attempts, ({ policy }) => policy);
+  const byPolicy = grouped(attempts, ({ policy }) => wirePolicy(policy).identity);
   if (!bySlot) return Array.from(byPolicy, togetherByKey);
   return byPolicy.flatMap((group) => grouped(group, ({ key }) => slotOf(key))).map(togetherByKey);
 }

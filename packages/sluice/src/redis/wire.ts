@@ -9,6 +9,8 @@ import type { Verdict } from '../model/store.ts';
 export interface WirePolicy {
   readonly code: AlgorithmCode;
   readonly words: readonly [string, string, string];
+  /** The same for policies that mean the same to a script: a function of the context makes a new object for every attempt. */
+  readonly identity: string;
 }
 
 const written = new WeakMap<Policy, WirePolicy>();
@@ -16,7 +18,8 @@ const written = new WeakMap<Policy, WirePolicy>();
 export function wirePolicy(policy: Policy): WirePolicy {
   const known = written.get(policy);
   if (known !== undefined) return known;
-  const made = { code: algorithmCode(policy), words: algorithmWords(policy) };
+  const [code, words] = [algorithmCode(policy), algorithmWords(policy)];
+  const made = { code, words, identity: `${code} ${words.join(' ')}` };
   written.set(policy, made);
   return made;
 }

@@ -94,6 +94,14 @@ describe.each([
     );
   });
 
+  test('a policy made anew for every attempt shares calls all the same', async () => {
+    const limiter = createLimiter({ policy: () => gcra({ limit: 5, period: '1h', name: 'anew' }), store });
+    const calls = await callsFor(() =>
+      Promise.all(Array.from({ length: 16 }, (_, index) => limiter.attempt(`key:${index}`))),
+    );
+    expect(calls).toBe(1);
+  });
+
   test('a lone attempt is one call', async () => {
     const limiter = createLimiter({ policy: gcra({ limit: 5, period: '1h', name: 'lone' }), store });
     expect(await callsFor(() => limiter.attempt('lone'))).toBe(1);
