@@ -2,6 +2,7 @@
  * The laws of docs/semantics.md as checks on one random history of one key. Each throws with the law's name, the step and what was
  * seen. Laws about stores (all or nothing, keys apart) are in the store contract; twins agreeing is parity.
  */
+import { toMicros } from '../../src/model/duration.ts';
 import { limitOf, type Policy } from '../../src/model/policy.ts';
 import type { Verdict } from '../../src/model/store.ts';
 import { type Twin, typescriptTwin } from './reference.ts';
@@ -130,15 +131,15 @@ function admittedBound(policy: Policy, from: number, to: number): number {
     case 'leaky-bucket':
       return policy.capacity + ((to - from) * policy.leakRate) / 1e6 + slack;
     case 'gcra':
-      return policy.capacity + ((to - from) * policy.limit) / (policy.period * 1e3) + slack;
+      return policy.capacity + ((to - from) * policy.limit) / toMicros(policy.period) + slack;
     case 'sliding-window-log':
-      return policy.limit * Math.floor((to - from) / (policy.window * 1e3) + 1);
+      return policy.limit * Math.floor((to - from) / toMicros(policy.window) + 1);
     case 'fixed-window':
       return policy.align === 'first'
-        ? policy.limit * (Math.floor((to - from) / (policy.window * 1e3)) + 2)
-        : policy.limit * (windowsBetween(policy.window * 1e3, from, to) + 1);
+        ? policy.limit * (Math.floor((to - from) / toMicros(policy.window)) + 2)
+        : policy.limit * (windowsBetween(toMicros(policy.window), from, to) + 1);
     case 'sliding-window-counter':
-      return policy.limit * (windowsBetween(policy.window * 1e3, from, to) + 1);
+      return policy.limit * (windowsBetween(toMicros(policy.window), from, to) + 1);
   }
 }
 
