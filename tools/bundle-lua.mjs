@@ -1,5 +1,6 @@
 /**
- * Lua lives in real files with `require('folder/name')`. Redis takes one string, and runs all of it for every call: what it does not
+ * Lua lives in real files. A file is a chunk that takes arguments (`local limit, size = ...`) and ends with what it returns;
+ * `require('folder/name')(arguments)` runs it. Redis takes one string, and runs all of it for every call: what it does not
  * need to create, it should not. So a file that is required once, at the top of another, stands right there (`flat`); where
  * one of several files is chosen while the script runs, each is a function of its own scope, run only if it is chosen.
  */
@@ -8,6 +9,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const REQUIRE = /require\('([^']+)'\)/g;
+const REQUIRED_HERE = /^(local [\w, ]+ = |return )require\('([^']+)'\)\((.*)\)$/;
 const FOLDERS = ['redis/lua', 'algorithms'];
 
 /**
@@ -16,29 +18,29 @@ const FOLDERS = ['redis/lua', 'algorithms'];
  */
 export function bundleLua(source, entry, { stands = {}, flat = false, text = read(source, entry) } = {}) {
   const settled = text.replace(REQUIRE, (_, name) => `require('${stands[name] ?? name}')`);
+  return `${flat ? inPlace(source, body(settled)).join('\n') : asFunctions(source, settled)}\n`;
+}
+
+function asFunctions(source, entry) {
   const order = [];
-  collect(source, settled, order);
-  const parts = order.map((name) => ({ name, lines: body(read(source, name)) }));
-  const main = body(settled);
-  return `${flat ? inPlace(parts, main) : asFunctions(parts, main)}\n`;
+  collect(source, entry, order);
+  const calls = (text) => text.replace(REQUIRE, (_, name) => functionName(name));
+  const functions = order.map(
+    (name) => `local function ${functionName(name)}(...)\n${calls(body(read(source, name)))}\nend`,
+  );
+  return [...functions, calls(body(entry))].join('\n');
 }
 
-function asFunctions(parts, main) {
-  const calls = (text) => text.replace(REQUIRE, (_, name) => `${functionName(name)}()`);
-  const functions = parts.map(({ name, lines }) => `local function ${functionName(name)}()\n${calls(lines)}\nend`);
-  return [...functions, calls(main)].join('\n');
-}
-
-/** A file's locals go on existing after it; what it returns is put where it is required. */
-function inPlace(parts, main) {
-  const returned = new Map();
-  const settle = (text) => text.replace(REQUIRE, (_, name) => returned.get(name));
-  const bodies = parts.map(({ name, lines }) => {
-    const at = lines.lastIndexOf('return ');
-    returned.set(name, settle(lines.slice(at + 'return '.length)));
-    return settle(lines.slice(0, at)).trimEnd();
+/** A required file's lines stand before the line that requires it; what it returns is what that line gets. */
+function inPlace(source, text) {
+  return text.split('\n').flatMap((line) => {
+    const [, receiver, name, given] = REQUIRED_HERE.exec(line) ?? [];
+    if (name === undefined) return [line];
+    const lines = inPlace(source, body(read(source, name)).replaceAll('...', given));
+    const returned = lines.pop().slice('return '.length);
+    const received = `${receiver}${returned}`;
+    return received === `local ${returned} = ${returned}` ? lines : [...lines, received];
   });
-  return [...bodies, settle(main)].filter((text) => text !== '').join('\n');
 }
 
 /** Depth first, so that a function stands after all it calls. */
@@ -58,7 +60,7 @@ function read(source, name) {
 
 /** Comments and blank lines are for people; Redis keeps the text in memory for every script. */
 function body(text) {
-  const lines = text.split('\n').map((line) => line.replace(/\s*--\s.*$/, '').trim());
+  const lines = text.split('\n').map((line) => line.replace(/(^|\s+)--\s.*$/, '').trim());
   return lines.filter((line) => line !== '').join('\n');
 }
 

@@ -16,10 +16,11 @@ const SCRIPTS = {
   decide: () => bundleLua(source, 'decide'),
   forget: () => bundleLua(source, 'forget'),
   history: () => bundleLua(source, 'history'),
+  decideLog: () => bundleLua(source, 'decide-log', { flat: true }),
 };
+/** A log has a script of its own: it is read and written piece by piece. */
 const ALGORITHMS = {
   f: 'fixed-window/fixed-window',
-  l: 'sliding-window-log/sliding-window-log',
   c: 'sliding-window-counter/sliding-window-counter',
   t: 'token-bucket/token-bucket',
   p: 'leaky-bucket/leaky-bucket-policing',

@@ -38,6 +38,42 @@ export interface DecideOptions {
   readonly dryRun?: boolean | undefined;
 }
 
+/** One verdict and the reading of the store's clock that decided it. */
+export interface Answer {
+  readonly now: number;
+  readonly verdict: Verdict;
+  readonly source: string;
+}
+
+/**
+ * A short way for the most common question: one check, spent if allowed, answered at once and without lists, in one object that
+ * the next call overwrites. Only stores that never wait can have it. It belongs to the function `decide` itself, so that a
+ * layer with a `decide` of its own is never bypassed.
+ */
+export interface ShortWay {
+  readonly one?: ((key: string, policy: Policy, cost: number) => Answer) | undefined;
+}
+
+/**
+ * A change of one state that is not an attempt: it is always carried out, and never asks whether it fits.
+ * - refund: gives units back, but never lifts the state above what it would have been without the spend. `spentUntil` says which
+ *   spend: when its state would have been as good as new, that is its `now + resetAfter`, in microseconds. Without it the latest
+ *   one is meant.
+ * - penalize: spends even if it does not fit, down to empty and never below.
+ * - block: denies everything until `duration` microseconds from now, whatever the algorithm says. unblock ends that.
+ */
+export type Change =
+  | {
+      readonly verb: 'refund';
+      readonly key: string;
+      readonly policy: Policy;
+      readonly cost: number;
+      readonly spentUntil?: number | undefined;
+    }
+  | { readonly verb: 'penalize'; readonly key: string; readonly policy: Policy; readonly cost: number }
+  | { readonly verb: 'block'; readonly key: string; readonly policy: Policy; readonly duration: number }
+  | { readonly verb: 'unblock'; readonly key: string; readonly policy: Policy };
+
 /**
  * The contract, which `storeContract` in sluice/testing checks:
  * - `decide` is all or nothing: it spends from every check or from none, atomically, at one reading of one clock.
@@ -46,7 +82,9 @@ export interface DecideOptions {
  * - State may be forgotten once its resetAfter has passed, and must not be before.
  */
 export interface Store {
-  decide(checks: readonly Check[], options?: DecideOptions): MaybePromise<Verdicts>;
+  readonly decide: ((checks: readonly Check[], options?: DecideOptions) => MaybePromise<Verdicts>) & ShortWay;
+  /** Carries out all of the changes atomically. Answers with what a look (cost 0) sees afterwards, one for each. */
+  change(changes: readonly Change[]): MaybePromise<Verdicts>;
   /** Makes the key as good as new under these policies. */
   forget(key: string, policies: readonly Policy[]): MaybePromise<void>;
   /** What a sliding window log has admitted within its window, oldest first. */
@@ -56,7 +94,7 @@ export interface Store {
 export function checkStore(value: unknown, path: string): Store {
   const store = value as Store | null | undefined;
   const isMethod = (name: keyof Store): boolean => typeof store?.[name] === 'function';
-  if (isMethod('decide') && isMethod('forget') && isMethod('history')) return store!;
+  if (isMethod('decide') && isMethod('change') && isMethod('forget') && isMethod('history')) return store!;
   throw new SluiceError({
     code: 'SLUICE_INVALID_STORE',
     path,

@@ -1,60 +1,66 @@
 /**
- * Attempts that come in one turn of the event loop go out together: one script call decides many keys, each by itself and each
+ * Attempts that come in one turn of the event loop go out together: one script call decides many, each by itself and each
  * key's attempts in order. What a command costs is mostly not the decision, so this saves client and server most of their work.
  * A lone attempt is not delayed: with nothing on its way, it goes out as soon as the code that asked has finished.
  */
-import type { Policy } from '../model/policy.ts';
 import type { Verdict, Verdicts } from '../model/store.ts';
+import { type Ask, askMany, askOne } from './ask.ts';
 import type { RunScript } from './run-script.ts';
-import { decideManyScripts, decideOneScripts } from './scripts.generated.ts';
 import { slotOf } from './slot.ts';
-import { readAnswers, readManyAnswers, wirePolicy } from './wire.ts';
 
 /** What a client is like, as far as batches are concerned. */
 export interface BatchOptions {
-  /** Attempts in one call at most: few enough that the server can work on one call while the client makes the next. */
+  /** Attempts in one call while few wait: few enough that the server can work on one call while the client makes the next. */
   readonly most: number;
   /** Whether the keys of a call must share a cluster slot. */
   readonly bySlot: boolean;
 }
 
-interface Waiting {
-  readonly key: string;
-  readonly policy: Policy;
-  readonly cost: number;
+interface Waiting extends Ask {
   resolve(verdicts: Verdicts): void;
   reject(error: unknown): void;
+  /** The next attempt on the same key, once they have been put together. */
+  next?: Waiting;
 }
 
-export type Attempt = (key: string, policy: Policy, cost: number) => Promise<Verdicts>;
+/** Whatever waits: a script blocks the server while it runs. */
+const MOST_EVER = 128;
+/** When more wait than this many calls hold, calls get larger. */
+const CALLS_AT_ONCE = 4;
 
-export function batchedAttempts(run: RunScript, { most, bySlot }: BatchOptions): Attempt {
+export function batchedAttempts(run: RunScript, { most, bySlot }: BatchOptions): (ask: Ask) => Promise<Verdicts> {
   let waiting: Waiting[] = [];
   let underway = 0;
 
-  const send = async (group: readonly Waiting[]): Promise<void> => {
+  const send = (group: readonly Waiting[]): void => {
     underway += 1;
-    try {
-      const { now, each } = await ask(run, group);
-      for (const [index, attempt] of group.entries()) settle(attempt, now, each[index]!);
-    } catch (error) {
-      for (const { reject } of group) reject(error);
-    } finally {
-      underway -= 1;
-    }
+    const [first] = group;
+    const answer = group.length === 1 ? askOne(run, '', first!) : askMany(run, '', group);
+    answer.then(
+      ({ now, each }) => {
+        underway -= 1;
+        for (let at = 0; at < group.length; at += 1) settle(group[at]!, now, each[at]!);
+      },
+      (error) => {
+        underway -= 1;
+        for (const { reject } of group) reject(error);
+      },
+    );
   };
 
   const flush = (): void => {
     const attempts = waiting;
     waiting = [];
     for (const group of groups(attempts, bySlot)) {
-      for (let at = 0; at < group.length; at += most) void send(group.slice(at, at + most));
+      const size = Math.min(MOST_EVER, Math.max(most, Math.ceil(group.length / CALLS_AT_ONCE)));
+      if (group.length <= size) send(group);
+      else for (let at = 0; at < group.length; at += size) send(group.slice(at, at + size));
     }
   };
 
-  return (key, policy, cost) =>
+  return ({ identity, policies, keys, costs }) =>
     new Promise((resolve, reject) => {
-      waiting.push({ key, policy, cost, resolve, reject });
+      waiting.push({ identity, policies, keys, costs, resolve, reject });
       if (waiting.length === 1) (underway === 0 ? queueMicrotask : atEndOfTurn)(flush);
     });
 }
@@ -62,39 +68,38 @@ export function batchedAttempts(run: RunScript, { most, bySlot }: BatchOptions):
 /** Node, Bun and Deno can say when everything that has arrived was looked at; elsewhere the next best moment. */
 const { setImmediate: atEndOfTurn = queueMicrotask } = globalThis as { setImmediate?: (task: () => void) => void };
 
-async function ask(
-  run: RunScript,
-  group: readonly Waiting[],
-): Promise<{ now: number; each: readonly (Verdict | Error)[] }> {
-  const { code, words } = wirePolicy(group[0]!.policy);
-  if (group.length === 1) {
-    const { key, cost } = group[0]!;
-    const { now, verdicts } = readAnswers(
-      await run(decideOneScripts[code], [key], ['', '', code, String(cost), ...words]),
-      1,
-    );
-    return { now, each: verdicts };
-  }
-  const keys = group.map(({ key }) => key);
-  const args = ['', ...words, ...group.map(({ cost }) => String(cost))];
-  return readManyAnswers(await run(decideManyScripts[code], keys, args), group.length);
-}
-
-function settle({ resolve, reject }: Waiting, now: number, answer: Verdict | Error): void {
+function settle({ resolve, reject }: Waiting, now: number, answer: readonly Verdict[] | Error): void {
   if (answer instanceof Error) reject(answer);
-  else resolve({ now, verdicts: [answer], source: 'store' });
+  else resolve({ now, verdicts: answer, source: 'store' });
 }
 
-/** Attempts that can share a call: of one policy, and in a cluster of one slot. Those on one key stand together, in order. */
+/** Attempts that can share a call: of the same policies, and in a cluster of one slot. */
 function groups(attempts: readonly Waiting[], bySlot: boolean): Iterable<readonly Waiting[]> {
   if (attempts.length === 1) return [attempts];
-  const byPolicy = grouped(attempts, ({ policy }) => wirePolicy(policy).identity);
-  if (!bySlot) return Array.from(byPolicy, togetherByKey);
-  return byPolicy.flatMap((group) => grouped(group, ({ key }) => slotOf(key))).map(togetherByKey);
+  const { identity } = attempts[0]!;
+  const alike = attempts.every((attempt) => attempt.identity === identity);
+  const byPolicies = alike ? [attempts] : grouped(attempts, (attempt) => attempt.identity);
+  const bySlots = bySlot ? byPolicies.flatMap((group) => grouped(group, ({ keys }) => slotOf(keys[0]!))) : byPolicies;
+  return bySlots.map(togetherByKey);
 }
 
+/** Those on one key stand together, in order; as they came when no two are on the same. */
 function togetherByKey(group: readonly Waiting[]): readonly Waiting[] {
-  return grouped(group, ({ key }) => key).flat();
+  const last = new Map<string, Waiting>();
+  const firsts: Waiting[] = [];
+  for (const attempt of group) {
+    const before = last.get(attempt.keys[0]!);
+    if (before === undefined) firsts.push(attempt);
+    else before.next = attempt;
+    last.set(attempt.keys[0]!, attempt);
+  }
+  return firsts.length === group.length ? firsts : firsts.flatMap(chained);
+}
+
+function chained(first: Waiting): Waiting[] {
+  const chain: Waiting[] = [];
+  for (let attempt: Waiting | undefined = first; attempt !== undefined; attempt = attempt.next) chain.push(attempt);
+  return chain;
 }
 
 function grouped<T, By>(items: readonly T[], by: (item: T) => By): T[][] {

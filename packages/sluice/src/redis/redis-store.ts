@@ -4,14 +4,14 @@
  */
 import type { Clock } from '../model/clock.ts';
 import { checkClock, readMicros } from '../model/clock.ts';
-import { toMicros } from '../model/duration.ts';
 import { checkFlag, checkOptionNames } from '../model/options.ts';
-import { type Check, checkIsLog, type Store } from '../model/store.ts';
+import { type Check, checkIsLog, type Store, type Verdicts } from '../model/store.ts';
+import { type Answers, type Ask, askOne, askSeveral } from './ask.ts';
 import { type BatchOptions, batchedAttempts } from './batch.ts';
-import { type KeyOptions, keyNamer } from './keys.ts';
-import { checkFunction, type RunScript, type Script } from './run-script.ts';
-import { decideOneScripts, decideScript, forgetScript, historyScript } from './scripts.generated.ts';
-import { readAnswers, readHistory, wirePolicy } from './wire.ts';
+import { type KeyNamer, type KeyOptions, keyNamer } from './keys.ts';
+import { checkFunction, type RunScript } from './run-script.ts';
+import { forgetScript, historyScript } from './scripts.generated.ts';
+import { readHistory, wirePolicy } from './wire.ts';
 
 export interface RedisStoreOptions extends KeyOptions {
   /** For tests and simulations. Without it the server's own clock decides, which all processes share. */
@@ -36,17 +36,17 @@ export function redisStoreOver(
   const clock = options.clock === undefined ? undefined : checkClock(options.clock, 'redisStore.clock');
   const now = (): string => (clock === undefined ? '' : String(readMicros(clock)));
   const attempt = batchedAttempts(run, batches);
+  const askFor = asker(nameOf);
 
   return {
-    async decide(checks, { dryRun = false } = {}) {
+    decide(checks, options) {
+      const ask = askFor(checks);
+      if (options?.dryRun === true) return askSeveral(run, now(), [ask], true).then(onlyAnswer);
       // A supplied clock may move between two attempts of one turn, so there each goes by itself.
-      if (checks.length === 1 && !dryRun && clock === undefined) {
-        const { key, policy, cost } = checks[0]!;
-        return attempt(nameOf(key, policy), policy, cost);
-      }
-      const keys = checks.map(({ key, policy }) => nameOf(key, policy));
-      const args = [now(), dryRun ? '1' : '', ...checks.flatMap(checkWords)];
-      return { ...readAnswers(await run(scriptFor(checks), keys, args), checks.length), source: 'store' };
+      return clock === undefined ? attempt(ask) : askOne(run, now(), ask).then(onlyAnswer);
+    },
+    change() {
+      throw new Error('not yet');
     },
     async forget(key, policies) {
       await run(
@@ -56,19 +56,32 @@ export function redisStoreOver(
       );
     },
     async history(key, policy) {
-      const { window } = checkIsLog(policy);
-      return readHistory(await run(historyScript, [nameOf(key, policy)], [now(), String(toMicros(window))]));
+      checkIsLog(policy);
+      return readHistory(await run(historyScript, [nameOf(key, policy)], [now(), ...wirePolicy(policy).words]));
     },
   };
 }
 
-/** How a check is written for decide.lua: algorithm, cost, and three arguments of the algorithm. */
-export function checkWords({ policy, cost }: Check): string[] {
-  const { code, words } = wirePolicy(policy);
-  return [code, String(cost), ...words];
+/** Several limiters may share a store, but most attempts come from one, with the same policies each time. */
+function asker(nameOf: KeyNamer): (checks: readonly Check[]) => Ask {
+  return (checks) => {
+    if (checks.length === 1) {
+      const { key, policy, cost } = checks[0]!;
+      const wire = wirePolicy(policy);
+      return { identity: wire.identity, policies: wire.alone, keys: [nameOf(key, policy)], costs: [cost] };
+    }
+    const policies = checks.map(({ policy }) => wirePolicy(policy));
+    return {
+      identity: policies.map(({ identity }) => identity).join(','),
+      policies,
+      keys: checks.map(({ key, policy }) => nameOf(key, policy)),
+      costs: checks.map(({ cost }) => cost),
+    };
+  };
 }
 
-/** One policy is the common case, and a script that carries one algorithm is the cheapest to run. */
-function scriptFor(checks: readonly Check[]): Script {
-  return checks.length === 1 ? decideOneScripts[wirePolicy(checks[0]!.policy).code] : decideScript;
+function onlyAnswer({ now, each }: Answers): Verdicts {
+  const [answer] = each;
+  if (answer === undefined || answer instanceof Error) throw answer;
+  return { now, verdicts: answer, source: 'store' };
 }

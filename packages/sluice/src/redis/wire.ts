@@ -4,6 +4,7 @@ import { MICROS_PER_SECOND, toMicros } from '../model/duration.ts';
 import { SluiceError } from '../model/errors.ts';
 import { type AlgorithmCode, algorithmCode, type Policy } from '../model/policy.ts';
 import type { Verdict } from '../model/store.ts';
+import type { Answers } from './ask.ts';
 
 /** What a policy is for the scripts: the letter of its algorithm and the three arguments its Lua file names. */
 export interface WirePolicy {
@@ -11,6 +12,8 @@ export interface WirePolicy {
   readonly words: readonly [string, string, string];
   /** The same for policies that mean the same to a script: a function of the context makes a new object for every attempt. */
   readonly identity: string;
+  /** This one as the list of all policies of an attempt, so that it need not be made for each. */
+  readonly alone: readonly [WirePolicy];
 }
 
 const written = new WeakMap<Policy, WirePolicy>();
@@ -19,7 +22,9 @@ export function wirePolicy(policy: Policy): WirePolicy {
   const known = written.get(policy);
   if (known !== undefined) return known;
   const [code, words] = [algorithmCode(policy), algorithmWords(policy)];
-  const made = { code, words, identity: `${code} ${words.join(' ')}` };
+  const alone: WirePolicy[] = [];
+  const made: WirePolicy = { code, words, identity: `${code} ${words.join(' ')}`, alone: alone as never };
+  alone.push(made);
   written.set(policy, made);
   return made;
 }
@@ -42,47 +47,53 @@ function algorithmWords(policy: Policy): WirePolicy['words'] {
   }
 }
 
-const NUMBERS_PER_CHECK = 5;
 const NEVER = -1;
 
-export interface Answers {
-  readonly now: number;
-  readonly verdicts: readonly Verdict[];
+/** `more` is what else there is to say, see decide-one.lua. */
+function verdictOf(remaining: number, resetAfter: number, more: number): Verdict {
+  if (more === 0) return { allowed: true, remaining, retryAfter: 0, resetAfter, delay: 0 };
+  if (more < NEVER) return { allowed: true, remaining, retryAfter: 0, resetAfter, delay: NEVER - more };
+  const retryAfter = more === NEVER ? Number.POSITIVE_INFINITY : more;
+  return { allowed: false, remaining, retryAfter, resetAfter, delay: 0 };
 }
 
-/** The reply of decide.lua: the time, and five numbers for each check. */
-export function readAnswers(reply: unknown, checks: number): Answers {
+/** The reply of decide-one.lua. */
+export function readOne(reply: unknown): Answers {
   const numbers = wholeNumbers(String(reply));
-  if (numbers === undefined || numbers.length !== 1 + checks * NUMBERS_PER_CHECK) throw unexpected(reply);
-  const verdicts: Verdict[] = [];
-  for (let at = 1; at < numbers.length; at += NUMBERS_PER_CHECK) verdicts.push(verdictAt(numbers, at));
-  return { now: numbers[0]!, verdicts };
+  if (numbers?.length !== 4) throw unexpected(reply);
+  return { now: numbers[0]!, each: [[verdictOf(numbers[1]!, numbers[2]!, numbers[3]!)]] };
 }
 
-function verdictAt(numbers: readonly number[], at: number): Verdict {
-  const retryAfter = numbers[at + 2]!;
-  return {
-    allowed: numbers[at] === 1,
-    remaining: numbers[at + 1]!,
-    retryAfter: retryAfter === NEVER ? Number.POSITIVE_INFINITY : retryAfter,
-    resetAfter: numbers[at + 3]!,
-    delay: numbers[at + 4]!,
-  };
-}
-
-/** The reply of decide-many.lua: a line for each attempt, which is an answer or an error of that attempt alone. */
-export function readManyAnswers(reply: unknown, attempts: number): { now: number; each: readonly (Verdict | Error)[] } {
+/** The reply of decide-many.lua. */
+export function readMany(reply: unknown, attempts: number): Answers {
   const text = String(reply);
-  if (!text.includes('!')) {
-    const { now, verdicts } = readAnswers(text, attempts);
-    return { now, each: verdicts };
+  if (text.includes('!')) return readLines(reply, attempts, 1);
+  const numbers = wholeNumbers(text);
+  const count = numbers?.length;
+  if (numbers === undefined || (count !== 1 + 2 * attempts && count !== 1 + 3 * attempts)) throw unexpected(reply);
+  const each: Verdict[][] = [];
+  const more = 1 + 2 * attempts;
+  for (let at = 0; at < attempts; at += 1) {
+    each.push([verdictOf(numbers[1 + at * 2]!, numbers[2 + at * 2]!, count === more ? 0 : numbers[more + at]!)]);
   }
-  const [now = '', ...lines] = text.split('\n');
-  if (lines.length !== attempts) throw unexpected(reply);
-  const each = lines.map((line) =>
-    line.startsWith('!') ? new Error(line.slice(1)) : readAnswers(`${now} ${line}`, 1).verdicts[0]!,
-  );
-  return { now: Number(now), each };
+  return { now: numbers[0]!, each };
+}
+
+/** The reply of decide.lua: a line for each attempt, which is three numbers for each policy, or an error of that attempt alone. */
+export function readLines(reply: unknown, attempts: number, policies: number): Answers {
+  const [first = '', ...lines] = String(reply).split('\n');
+  const now = wholeNumbers(first);
+  if (now?.length !== 1 || lines.length !== attempts) throw unexpected(reply);
+  const each = lines.map((line) => {
+    if (line.startsWith('!')) return new Error(line.slice(1));
+    const numbers = wholeNumbers(line.trimStart());
+    if (numbers?.length !== 3 * policies) throw unexpected(reply);
+    return Array.from({ length: policies }, (_, index) => {
+      const at = index * 3;
+      return verdictOf(numbers[at]!, numbers[at + 1]!, numbers[at + 2]!);
+    });
+  });
+  return { now: now[0]!, each };
 }
 
 /** The reply of history.lua: time, units, time, units, ... */

@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { bundleLua, sha1 } from '../../../../tools/bundle-lua.mjs';
 import { limitOf, type Policy } from '../../src/model/policy.ts';
-import { checkWords } from '../../src/redis/redis-store.ts';
+import type { Verdict } from '../../src/model/store.ts';
 import type { RunScript, Script } from '../../src/redis/run-script.ts';
+import { wirePolicy } from '../../src/redis/wire.ts';
 import { KINDS, type Kind, type Random, randomCost, randomFrom, randomPolicy, randomStep } from './random.ts';
 import { typescriptTwin } from './reference.ts';
 
@@ -33,18 +34,26 @@ function randomTrace(random: Random, kind: Kind, length: number): Attempt[] {
   });
 }
 
+/** How trace.lua takes an attempt. */
+export function traceWords({ now, cost, policy }: Attempt): string[] {
+  const { code, words } = wirePolicy(policy);
+  return [String(now), code, String(cost), ...words];
+}
+
+/** How the scripts say an answer: remaining, resetAfter, and what else there is to say (see decide-one.lua). */
+export function wordsOf({ allowed, remaining, retryAfter, resetAfter, delay }: Verdict): string {
+  const retry = retryAfter === Number.POSITIVE_INFINITY ? -1 : retryAfter;
+  const more = allowed ? (delay > 0 ? -1 - delay : 0) : retry;
+  return `${remaining} ${resetAfter} ${more}`;
+}
+
 function typescriptLines(trace: readonly Attempt[]): string[] {
   const twin = typescriptTwin();
-  return trace.map(({ now, cost, policy }) => {
-    const { allowed, remaining, retryAfter, resetAfter, delay } = twin.attempt(now, cost, policy);
-    const retry = retryAfter === Number.POSITIVE_INFINITY ? -1 : retryAfter;
-    return `${allowed ? 1 : 0} ${remaining} ${retry} ${resetAfter} ${delay}`;
-  });
+  return trace.map(({ now, cost, policy }) => wordsOf(twin.attempt(now, cost, policy)));
 }
 
 async function luaLines(run: RunScript, script: Script, key: string, trace: readonly Attempt[]): Promise<string[]> {
-  const args = trace.flatMap((attempt) => [String(attempt.now), ...checkWords({ key, ...attempt })]);
-  return String(await run(script, [key], args)).split('\n');
+  return String(await run(script, [key], trace.flatMap(traceWords))).split('\n');
 }
 
 export interface ParityReport {

@@ -1,3 +1,3 @@
 -- Generic cell rate algorithm. State: the theoretical arrival time. Arguments: capacity, interval (microseconds a unit).
 -- Twin: gcra.ts, which explains.
-return require('shared/horizon')
+return require('shared/horizon')(...)

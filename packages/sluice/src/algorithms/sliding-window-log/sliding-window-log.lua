@@ -1,44 +1,54 @@
 -- Sliding window log. Arguments: limit, window (microseconds). Twin: sliding-window-log.ts, which explains.
 -- In Redis: a ring packed in a STRING. A header, then one entry for each admission:
---   header  newest time and units admitted so far (doubles), head, length, capacity (4 bytes each), bytes of the two below
+--   header  newest time, units admitted so far and the moment until which the key is blocked (doubles), head, length,
+--           capacity (4 bytes each), bytes of the two below
 --   entry   its time, modulo 256^time_bytes: it lies less than a window before the newest, so that is enough to know it;
 --           units admitted before it, modulo 256^unit_bytes, which is more than the limit
 -- That is 5 bytes for a limit below 256 in a window below 71 minutes, 6 for a limit below 65536, 7 or 8 for longer or larger.
--- A small log is read and written whole. Of a large one only the header, the probed entries and the new entry move.
+-- Only the header, the probed entries and the new entry move; a small log comes with its header.
+local limit, size = ...
 local ceil, floor, max, min, huge = math.ceil, math.floor, math.max, math.min, math.huge
-local HEADER, HEADER_BYTES = '<ddI4I4I4BB', 30
-local WHOLE_BYTES, WHOLE_END = 1024, '1023'
+local call, unpack_struct = redis.call, struct.unpack
+local HEADER, HEADER_BYTES = '<dddI4I4I4BB', 38
+local READ_END = '255'
+local entry_formats = {}
+
+local function entry_format(time_bytes, unit_bytes)
+  local index = time_bytes * 16 + unit_bytes
+  if not entry_formats[index] then entry_formats[index] = '<I' .. time_bytes .. 'I' .. unit_bytes end
+  return entry_formats[index]
+end
 
 local function load(key)
-  local raw = redis.call('GETRANGE', key, '0', WHOLE_END)
+  local raw = call('GETRANGE', key, '0', READ_END)
   if raw == '' then return nil end
-  local newest, total, head, length, capacity, time_bytes, unit_bytes = struct.unpack(HEADER, raw)
+  local newest, total, blocked_until, head, length, capacity, time_bytes, unit_bytes = unpack_struct(HEADER, raw)
   return {
-    key = key, raw = raw, newest = newest, total = total, head = head, length = length, capacity = capacity,
+    key = key, raw = raw, newest = newest, total = total, blocked_until = blocked_until,
+    head = head, length = length, capacity = capacity,
     time_bytes = time_bytes, unit_bytes = unit_bytes, entry_bytes = time_bytes + unit_bytes,
-    entry = '<I' .. time_bytes .. 'I' .. unit_bytes,
-    time_range = 256 ^ time_bytes, unit_range = 256 ^ unit_bytes,
+    entry = entry_format(time_bytes, unit_bytes),
   }
 end
 
 -- The two stored numbers of the entry at an index.
 local function stored(log, index)
   local at = HEADER_BYTES + ((log.head + index) % log.capacity) * log.entry_bytes
-  if at + log.entry_bytes <= #log.raw then return struct.unpack(log.entry, log.raw, at + 1) end
-  return struct.unpack(log.entry, redis.call('GETRANGE', log.key, at, at + log.entry_bytes - 1))
+  if at + log.entry_bytes <= #log.raw then return unpack_struct(log.entry, log.raw, at + 1) end
+  return unpack_struct(log.entry, call('GETRANGE', log.key, at, at + log.entry_bytes - 1))
 end
 
 local function time_at(log, index)
   if index == log.length - 1 then return log.newest end
   local time = stored(log, index)
-  return log.newest - (log.newest - time) % log.time_range
+  return log.newest - (log.newest - time) % 256 ^ log.time_bytes
 end
 
 local function units_from(log, index)
   if not log or index >= log.length then return 0 end
   if log.units then return log.units end
   local _, before = stored(log, index)
-  return (log.total - before) % log.unit_range
+  return (log.total - before) % 256 ^ log.unit_bytes
 end
 
 local function first_index(from, length, holds)
@@ -56,13 +66,13 @@ local function first_index(from, length, holds)
 end
 
 local function first_live(log, moment)
-  if not log then return 0 end
-  return first_index(0, log.length, function(index) return time_at(log, index) > moment end)
+  if not log or log.length == 0 or time_at(log, 0) > moment then return 0 end
+  return first_index(1, log.length, function(index) return time_at(log, index) > moment end)
 end
 
 -- After a large step back: one entry that carries its units by itself.
-local function gathered(log, now, size)
-  return { newest = now, length = 1, units = units_from(log, first_live(log, log.newest - size)) }
+local function gathered(log, now)
+  return { newest = now, length = 1, blocked_until = log.blocked_until, units = units_from(log, first_live(log, log.newest - size)) }
 end
 
 local function leaves(log, first, room)
@@ -70,24 +80,23 @@ local function leaves(log, first, room)
   return time_at(log, enough - 1)
 end
 
--- Returns allowed, remaining, retryAfter, resetAfter, delay, and the change to save, if any. Microseconds.
-local function transition(now, cost, limit, size, _, state)
-  limit, size = tonumber(limit), tonumber(size)
+-- As every transition, but the state is what load gives, and the next state what save takes.
+local function transition(now, cost, state)
   local reanchored = state ~= nil and state.newest - now > size
-  local log = reanchored and gathered(state, now, size) or state
+  local log = reanchored and gathered(state, now) or state
   local at = log and max(now, log.newest) or now
   local first = first_live(log, at - size)
   local used = units_from(log, first)
   local room = max(0, limit - used)
   local reset = used == 0 and 0 or log.newest + size - now
 
-  if cost == 0 then return true, room, 0, reset, 0, nil end
-  local change = { log = state, drop = first, at = at, cost = cost, limit = limit, size = size }
+  if cost == 0 then return true, room, 0, reset, 0 end
+  local change = { log = state, drop = first, at = at, cost = cost }
   if reanchored then change.drop, change.cost = state.length, used + cost end
   if cost <= room then return true, room - cost, 0, at + size - now, 0, change end
   local retry = huge
   if cost <= limit then retry = leaves(log, first, limit - cost) + size - now end
-  if not reanchored then return false, room, retry, reset, 0, nil end
+  if not reanchored then return false, room, retry, reset, 0 end
   change.cost = used
   return false, room, retry, reset, 0, change
 end
@@ -99,7 +108,8 @@ local function bytes_for(range)
 end
 
 local function header_of(log)
-  return struct.pack(HEADER, log.newest, log.total, log.head, log.length, log.capacity, log.time_bytes, log.unit_bytes)
+  return struct.pack(HEADER, log.newest, log.total, log.blocked_until, log.head, log.length, log.capacity,
+    log.time_bytes, log.unit_bytes)
 end
 
 -- The slots from one to before another, as they are stored.
@@ -107,7 +117,7 @@ local function slots(log, from, to)
   if from >= to then return '' end
   local first, last = HEADER_BYTES + from * log.entry_bytes, HEADER_BYTES + to * log.entry_bytes - 1
   if last < #log.raw then return string.sub(log.raw, first + 1, last + 1) end
-  return redis.call('GETRANGE', log.key, first, last)
+  return call('GETRANGE', log.key, first, last)
 end
 
 -- The entries from the oldest on, unrolled.
@@ -118,7 +128,7 @@ end
 
 -- A limit or a window has outgrown the entries: write them all anew, wider. Happens when a policy is changed, not in a check.
 local function widened(log, time_bytes, unit_bytes)
-  local wider, written = '<I' .. time_bytes .. 'I' .. unit_bytes, {}
+  local wider, written = entry_format(time_bytes, unit_bytes), {}
   for index = 0, log.length - 1 do
     local units = units_from(log, index)
     written[index + 1] = struct.pack(wider, time_at(log, index) % 256 ^ time_bytes, (log.total - units) % 256 ^ unit_bytes)
@@ -127,22 +137,22 @@ local function widened(log, time_bytes, unit_bytes)
 end
 
 -- An eighth more, so that a log is never much larger than what it holds, and never larger than the limit needs.
-local function rebuilt(log, entries, time_bytes, unit_bytes, limit)
+local function rebuilt(log, entries, time_bytes, unit_bytes)
   log.time_bytes, log.unit_bytes, log.entry_bytes = time_bytes, unit_bytes, time_bytes + unit_bytes
-  log.entry, log.head = '<I' .. time_bytes .. 'I' .. unit_bytes, 0
+  log.entry, log.head = entry_format(time_bytes, unit_bytes), 0
   log.capacity = max(log.length + 1, min(limit, log.length + ceil(log.length / 8) + 3))
   log.raw = string.rep('\0', HEADER_BYTES) .. entries .. string.rep('\0', (log.capacity - log.length) * log.entry_bytes)
   log.whole = true
 end
 
 -- Makes room for one more entry of the needed widths at the end of the ring.
-local function make_room(log, limit, size, units)
+local function make_room(log, units)
   local time_bytes = max(log.time_bytes, bytes_for(size))
   local unit_bytes = max(log.unit_bytes, bytes_for(max(limit, units) + 1))
   if time_bytes > log.time_bytes or unit_bytes > log.unit_bytes then
-    rebuilt(log, widened(log, time_bytes, unit_bytes), time_bytes, unit_bytes, limit)
+    rebuilt(log, widened(log, time_bytes, unit_bytes), time_bytes, unit_bytes)
   elseif log.length == log.capacity then
-    rebuilt(log, entries_of(log), time_bytes, unit_bytes, limit)
+    rebuilt(log, entries_of(log), time_bytes, unit_bytes)
   end
 end
 
@@ -150,16 +160,15 @@ local function spliced(raw, at, piece)
   return string.sub(raw, 1, at) .. piece .. string.sub(raw, at + #piece + 1)
 end
 
-local function save(key, option, expiry, change)
+local function save(key, change, expiry, set_option, expire_command)
   local log = change.log
   if not log or change.drop == log.length then
-    local total = log and log.total or 0
-    log = { key = key, raw = '', newest = change.at, total = total, head = 0, length = 0, capacity = 0,
-      time_bytes = 1, unit_bytes = 1, entry_bytes = 2 }
+    log = { key = key, raw = '', newest = change.at, total = log and log.total or 0, head = 0, length = 0, capacity = 0,
+      blocked_until = log and log.blocked_until or 0, time_bytes = 1, unit_bytes = 1, entry_bytes = 2 }
   else
     log.head, log.length = (log.head + change.drop) % log.capacity, log.length - change.drop
   end
-  make_room(log, change.limit, change.size, units_from(log, 0) + change.cost)
+  make_room(log, units_from(log, 0) + change.cost)
 
   local entry, entry_at = '', HEADER_BYTES
   if log.length == 0 or log.newest ~= change.at then
@@ -170,17 +179,19 @@ local function save(key, option, expiry, change)
   log.total = log.total + change.cost
   local header = header_of(log)
 
-  if log.whole or HEADER_BYTES + log.capacity * log.entry_bytes <= WHOLE_BYTES then
-    redis.call('SET', key, spliced(spliced(log.raw, entry_at, entry), 0, header), option, expiry)
+  -- A short window's log is written whole, because PEXPIREAT drops a key at once when its last millisecond has begun.
+  if size <= 100000 and not log.whole then log.raw, log.whole = call('GET', key), true end
+  if log.whole then
+    call('SET', key, spliced(spliced(log.raw, entry_at, entry), 0, header), set_option, expiry)
   else
-    if entry ~= '' then redis.call('SETRANGE', key, entry_at, entry) end
-    redis.call('SETRANGE', key, '0', header)
-    redis.call(option == 'PX' and 'PEXPIRE' or 'PEXPIREAT', key, expiry)
+    if entry ~= '' then call('SETRANGE', key, entry_at, entry) end
+    call('SETRANGE', key, '0', header)
+    call(expire_command, key, expiry)
   end
 end
 
 -- The live entries at a time, oldest first: { time, units, time, units, ... }.
-local function history(log, now, size)
+local function history(log, now)
   local listed = {}
   if not log then return listed end
   local from = first_live(log, max(now, log.newest) - size)
@@ -191,4 +202,4 @@ local function history(log, now, size)
   return listed
 end
 
-return load, transition, save, history
+return transition, load, save, history

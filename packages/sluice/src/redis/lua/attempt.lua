@@ -1,53 +1,60 @@
--- One attempt under any number of policies. See decide.lua, which is this and a clock; here the time is an argument.
---   keys      one for each check
---   words     five for each check, from `first` on: algorithm, cost, and three arguments of the algorithm
---   expiry    function (words[1], now, resetAfter) -> the option and value with which to SET
--- Returns the reply of decide.lua without the time.
-local function algorithm(code)
-  if code == 't' then return require('token-bucket/token-bucket') end
-  if code == 'g' then return require('gcra/gcra') end
-  if code == 'f' then return require('fixed-window/fixed-window') end
-  if code == 'c' then return require('sliding-window-counter/sliding-window-counter') end
-  if code == 'l' then return require('sliding-window-log/sliding-window-log') end
-  if code == 'p' then return require('leaky-bucket/leaky-bucket-policing') end
-  if code == 's' then return require('leaky-bucket/leaky-bucket-shaping') end
-  error('SLUICE unknown algorithm ' .. tostring(code))
+-- One attempt under several policies, all or nothing: read every state, run every transition, write only if all of them
+-- allow it. A denied attempt writes nothing, but for a state that a large clock step has made unreadable (see "Clock
+-- steps" in docs/semantics.md).
+--   checks   for each: key, cost, transition, and for a log load and save
+-- Returns a list: remaining, resetAfter and what else there is to say of each check (see decide-one.lua).
+local now, dry_run, checks, expiry, set_option, expire_command = ...
+local keep = require('keep')(expiry, set_option, expire_command)
+local PREFIX, opened, refuse = require('block')()
+
+local function read(check)
+  check.found, check.blocked_until = true, 0
+  if check.load then
+    check.raw = check.load(check.key)
+    if check.raw then check.blocked_until = check.raw.blocked_until end
+    return
+  end
+  check.raw = redis.call('GET', check.key)
+  if not check.raw then check.found = false
+  elseif #check.raw >= PREFIX then
+    check.blocked_until, check.raw = opened(check.raw)
+    check.found = nil
+  end
 end
 
--- A check and what has become of it so far: its functions, its words, its state, its answer, its next state.
-local function decide(key, words, at, now)
-  local load, transition, save = algorithm(words[at])
-  local a, b, c = load(key)
-  local check = { key = key, transition = transition, save = save, x = words[at + 2], y = words[at + 3], z = words[at + 4],
-    a = a, b = b, c = c }
-  check.allowed, check.remaining, check.retry, check.reset, check.delay, check.next_a, check.next_b, check.next_c =
-    transition(now, tonumber(words[at + 1]), check.x, check.y, check.z, a, b, c)
-  return check
+local function decide(check)
+  read(check)
+  check.allowed, check.remaining, check.retry, check.reset, check.delay, check.state, check.delta =
+    check.transition(now, check.cost, check.raw)
+  if check.blocked_until > now then
+    check.state = nil
+    check.allowed, check.remaining, check.retry, check.reset, check.delay =
+      refuse(check.blocked_until - now, check.retry, check.reset)
+  end
 end
 
 -- Nothing is spent after all: what is told is what a look would see, though still whether it would have been allowed.
-local function unspent(check, now, all_allowed)
+local function unspent(check, all_allowed)
   local _
-  _, check.remaining, _, check.reset = check.transition(now, 0, check.x, check.y, check.z, check.a, check.b, check.c)
+  _, check.remaining, _, check.reset = check.transition(now, 0, check.raw)
   if not all_allowed then check.delay = 0 end
 end
 
-return function(keys, words, first, now, dry_run, expiry)
-  local checks, all_allowed = {}, true
-  for i = 1, #keys do
-    checks[i] = decide(keys[i], words, first + (i - 1) * 5, now)
-    all_allowed = all_allowed and checks[i].allowed
-  end
-  local reply = {}
-  for i, check in ipairs(checks) do
-    if check.allowed and (dry_run or not all_allowed) then
-      unspent(check, now, all_allowed)
-    elseif check.next_a and not dry_run then
-      local option, value = expiry(words[1], now, check.reset)
-      check.save(check.key, option, value, check.next_a, check.next_b, check.next_c)
-    end
-    reply[i] = string.format('%d %d %d %d %d', check.allowed and 1 or 0, check.remaining,
-      check.retry == math.huge and -1 or check.retry, check.reset, check.delay)
-  end
-  return table.concat(reply, ' ')
+local function spend(check)
+  if check.save then check.save(check.key, check.state, expiry(check.reset), set_option, expire_command)
+  else keep(check.key, check.found, check.state, check.delta, check.reset) end
 end
+
+local all_allowed = true
+for _, check in ipairs(checks) do
+  decide(check)
+  all_allowed = all_allowed and check.allowed
+end
+local told = {}
+for _, check in ipairs(checks) do
+  if check.allowed and (dry_run or not all_allowed) then unspent(check, all_allowed)
+  elseif check.state and not dry_run then spend(check) end
+  if check.delay > 0 then check.retry = -1 - check.delay elseif check.retry == math.huge then check.retry = -1 end
+  told[#told + 1], told[#told + 2], told[#told + 3] = check.remaining, check.reset, check.retry
+end
+return told

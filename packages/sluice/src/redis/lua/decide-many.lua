@@ -1,48 +1,62 @@
 -- Many attempts under one policy, each decided and spent by itself, in order. There is one such script for each algorithm.
 --   KEYS   one for each attempt; attempts on the same key stand together, and share one read and one write
---   ARGV   [1] now in microseconds, or '' for the server's own clock; [2] [3] [4] arguments of the algorithm; then the costs
--- Reply    lines: now, then for each attempt the five numbers of decide.lua, or '!' and an error, which is that attempt's alone
-local load, transition, save, has_entries = require('ALGORITHM')
-local read, expiry = require('time')
-local format, huge = string.format, math.huge
+--   ARGV   [1] now in microseconds, or '' for the server's own clock; [2] [3] [4] arguments of the algorithm; then the costs, or
+--          nothing when all of them are 1
+-- Reply    whole numbers: now, then remaining and resetAfter of each attempt, then what else there is to say of each (see
+--          decide-one.lua), or nothing when that is 0 for all. When an attempt fails: lines, namely now, then for each attempt
+--          its three numbers, or '!' and an error, which is that attempt's alone.
+local call, format, tonumber, huge = redis.call, string.format, tonumber, math.huge
+local transition = require('ALGORITHM')(tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4])
+local now, expiry, set_option, expire_command = require('time')(ARGV[1])
+local keep = require('keep')(expiry, set_option, expire_command)
+local PREFIX, opened, refuse = require('block')()
 
-local now = read(ARGV[1])
-local x, y, z = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
-local lines = { format('%d', now) }
-local key, first, a, b, c, next_a, next_b, next_c, next_reset, failure
+local attempts, first, has_more, failures = #KEYS, 1, false, nil
+local numbers, more = { now }, {}
+local raws = call('MGET', unpack(KEYS))
 
-local function fail(error)
-  failure = '!' .. (type(error) == 'table' and error.err or tostring(error))
+-- Decides all attempts from `first` on, key by key. An error ends it at the key that it is about.
+local function decide()
+  local keys, costs, raws, numbers, more, at, cost = KEYS, ARGV[5] and ARGV, raws, numbers, more, first, 1
+  while at <= attempts do
+    first = at
+    local key, raw = keys[at], raws[at]
+    local found, blocked_until = raw and true, 0
+    if raw and #raw >= PREFIX then
+      blocked_until, raw = opened(raw)
+      found = nil
+    end
+    local state, added, kept_reset
+    repeat
+      if costs then cost = tonumber(costs[at + 4]) end
+      local _, remaining, retry, reset, delay, next_state, delta = transition(now, cost, raw)
+      if blocked_until > now then _, remaining, retry, reset, delay = refuse(blocked_until - now, retry, reset)
+      elseif next_state then
+        raw, state, kept_reset = next_state, next_state, reset
+        if not delta then found = found and nil
+        elseif added and delta ~= true then added = added + delta
+        else added = delta end
+      end
+      numbers[at * 2], numbers[at * 2 + 1] = remaining, reset
+      if delay > 0 then retry = -1 - delay elseif retry == huge then retry = -1 end
+      if retry ~= 0 then has_more = true end
+      more[at] = retry
+      at = at + 1
+    until keys[at] ~= key
+    if state then keep(key, found, state, added, kept_reset) end
+  end
+  first = at
 end
 
--- Writes what the attempts on the current key have come to. If that fails, none of them was carried out.
-local function store(last)
-  if not next_a then return end
-  local option, value = expiry(ARGV[1], now, next_reset)
-  local stored, error = pcall(save, key, option, value, next_a, next_b, next_c)
-  if not stored then
-    fail(error)
-    for i = first, last do lines[i + 1] = failure end
+while first <= attempts do
+  local done, failure = pcall(decide)
+  if not done then
+    failures = failures or {}
+    repeat
+      failures[first] = '!' .. (type(failure) == 'table' and failure.err or tostring(failure))
+      first = first + 1
+    until KEYS[first] ~= KEYS[first - 1]
   end
-  next_a = nil
 end
 
-for i = 1, #KEYS do
-  -- A log's change is not a state to go on from: it is written and read again.
-  if KEYS[i] ~= key or has_entries then
-    store(i - 1)
-    key, first, failure = KEYS[i], i, nil
-    local loaded
-    loaded, a, b, c = pcall(load, key)
-    if not loaded then fail(a) end
-  end
-  if failure then
-    lines[i + 1] = failure
-  else
-    local allowed, remaining, retry, reset, delay, na, nb, nc = transition(now, tonumber(ARGV[4 + i]), x, y, z, a, b, c)
-    if na then a, b, c, next_a, next_b, next_c, next_reset = na, nb, nc, na, nb, nc, reset end
-    lines[i + 1] = format('%d %d %d %d %d', allowed and 1 or 0, remaining, retry == huge and -1 or retry, reset, delay)
-  end
-end
-store(#KEYS)
-return table.concat(lines, '\n')
+return require('reply')(numbers, more, has_more, failures)

@@ -1,22 +1,24 @@
 -- One attempt under one policy, decided and spent atomically. There is one such script for each algorithm.
 --   KEYS[1]   the state
---   ARGV      [1] now in microseconds, or '' for the server's own clock; [2] '1' for a dry run, else ''
---             [3] algorithm, [4] cost, [5] [6] [7] arguments of the algorithm
--- Reply       as in decide.lua
-local load, transition, save = require('ALGORITHM')
-local read, expiry = require('time')
+--   ARGV      [1] now in microseconds, or '' for the server's own clock; [2] [3] [4] arguments of the algorithm; [5] the cost, 1 if
+--             there is none
+-- Reply       one string of whole numbers: now, remaining, resetAfter, and what else there is to say: 0 allowed, a retryAfter when
+--             denied, -1 when it never can be, below that allowed with a delay of (-1 - this). Microseconds.
+local transition = require('ALGORITHM')(tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4])
+local now, expiry, set_option, expire_command = require('time')(ARGV[1])
+local keep = require('keep')(expiry, set_option, expire_command)
+local PREFIX, opened, refuse = require('block')()
 
-local key, now, dry_run, cost = KEYS[1], read(ARGV[1]), ARGV[2] == '1', tonumber(ARGV[4])
-local a, b, c = load(key)
-local allowed, remaining, retry, reset, delay, next_a, next_b, next_c =
-  transition(now, cost, ARGV[5], ARGV[6], ARGV[7], a, b, c)
-
-if dry_run and allowed then
-  local _
-  _, remaining, _, reset = transition(now, 0, ARGV[5], ARGV[6], ARGV[7], a, b, c)
-elseif next_a and not dry_run then
-  local option, value = expiry(ARGV[1], now, reset)
-  save(key, option, value, next_a, next_b, next_c)
+local key, cost = KEYS[1], tonumber(ARGV[5] or 1)
+local raw = redis.call('GET', key)
+local found, blocked_until = raw and true, 0
+if raw and #raw >= PREFIX then
+  blocked_until, raw = opened(raw)
+  found = nil
 end
-if retry == math.huge then retry = -1 end
-return string.format('%d %d %d %d %d %d', now, allowed and 1 or 0, remaining, retry, reset, delay)
+local allowed, remaining, retry, reset, delay, state, delta = transition(now, cost, raw)
+if blocked_until > now then allowed, remaining, retry, reset, delay = refuse(blocked_until - now, retry, reset)
+elseif state then keep(key, found, state, delta, reset) end
+
+if delay > 0 then retry = -1 - delay elseif retry == math.huge then retry = -1 end
+return string.format('%d %d %d %d', now, remaining, reset, retry)

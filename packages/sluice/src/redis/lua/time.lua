@@ -1,19 +1,22 @@
--- One reading of one clock for an attempt, and how long to keep what it writes.
+-- One reading of one clock for an attempt, and how long to keep what it writes. Takes now in microseconds, or '' for the
+-- server's own clock.
 -- With the server's clock a key expires in the millisecond in which its resetAfter ends: Redis drops a key only when that
 -- millisecond is over, so it is never forgotten early, and PTTL never shows more than resetAfter rounded up. A supplied clock
 -- (tests, simulations) does not run with the server's, so there keys are kept for a day on top.
+local supplied = ...
 local DAY = 86400000
-
-local function read(supplied)
-  if supplied ~= '' then return tonumber(supplied) end
+local now, set_option, expire_command
+if supplied == '' then
   local time = redis.call('TIME')
-  return time[1] * 1000000 + time[2]
+  now, set_option, expire_command = time[1] * 1000000 + time[2], 'PXAT', 'PEXPIREAT'
+else
+  now, set_option, expire_command = tonumber(supplied), 'PX', 'PEXPIRE'
 end
 
--- The option and its value for SET.
-local function expiry(supplied, now, reset)
-  if supplied ~= '' then return 'PX', string.format('%d', math.ceil(reset / 1000) + DAY) end
-  return 'PXAT', string.format('%d', math.max(math.floor((now + reset) / 1000), math.floor(now / 1000) + 1))
+-- The value for the option of SET and for the command; %d cuts off what is beyond a whole millisecond.
+local function expiry(reset)
+  if supplied ~= '' then return string.format('%d', math.ceil(reset / 1000) + DAY) end
+  return string.format('%d', (now + (reset < 1000 and 1000 or reset)) / 1000)
 end
 
-return read, expiry
+return now, expiry, set_option, expire_command

@@ -3,10 +3,8 @@
  * compareTwins rarely has more than a few dozen admissions in a window, so here every window is full of them.
  */
 import { type SlidingWindowLogPolicy, slidingWindowLog } from '../../../src/index.ts';
-import type { Verdict } from '../../../src/model/store.ts';
-import { checkWords } from '../../../src/redis/redis-store.ts';
 import type { RunScript } from '../../../src/redis/run-script.ts';
-import { traceScript } from '../../support/parity.ts';
+import { traceScript, traceWords, wordsOf } from '../../support/parity.ts';
 import { type Random, randomFrom } from '../../support/random.ts';
 import { typescriptTwin } from '../../support/reference.ts';
 
@@ -44,9 +42,6 @@ function denseStep(random: Random, { limit, window }: SlidingWindowLogPolicy): n
   return Math.floor((size / limit) * random.real() * 2.5);
 }
 
-const wordsOf = ({ allowed, remaining, retryAfter, resetAfter, delay }: Verdict): string =>
-  [allowed ? 1 : 0, remaining, retryAfter === Number.POSITIVE_INFINITY ? -1 : retryAfter, resetAfter, delay].join(' ');
-
 export interface LargeLogReport {
   readonly steps: number;
   readonly difference: { typescript: string; lua: string; attempt: Attempt; step: number } | undefined;
@@ -57,8 +52,7 @@ export async function compareLargeLogs(run: RunScript, seed: number, traces: num
   const script = traceScript();
   for (let trace = 0; trace < traces; trace += 1) {
     const attempts = denseTrace(random);
-    const args = attempts.flatMap((attempt) => [String(attempt.now), ...checkWords({ key: '', ...attempt })]);
-    const lua = String(await run(script, [`large:{${seed}:${trace}}`], args)).split('\n');
+    const lua = String(await run(script, [`large:{${seed}:${trace}}`], attempts.flatMap(traceWords))).split('\n');
     const twin = typescriptTwin();
     const typescript = attempts.map(({ now, cost, policy }) => wordsOf(twin.attempt(now, cost, policy)));
     const step = typescript.findIndex((words, index) => words !== lua[index]);
