@@ -18,7 +18,8 @@ const FOLDERS = ['redis/lua', 'algorithms'];
  */
 export function bundleLua(source, entry, { stands = {}, flat = false, text = read(source, entry) } = {}) {
   const settled = text.replace(REQUIRE, (_, name) => `require('${stands[name] ?? name}')`);
-  return `${flat ? inPlace(source, body(settled)).join('\n') : asFunctions(source, settled)}\n`;
+  const script = flat ? inlined(inPlace(source, body(settled))).join('\n') : asFunctions(source, settled);
+  return `${script.replace(/^ +/gm, '')}\n`;
 }
 
 function asFunctions(source, entry) {
@@ -36,11 +37,83 @@ function inPlace(source, text) {
   return text.split('\n').flatMap((line) => {
     const [, receiver, name, given] = REQUIRED_HERE.exec(line) ?? [];
     if (name === undefined) return [line];
-    const lines = inPlace(source, body(read(source, name)).replaceAll('...', given));
+    const taken = body(read(source, name)).replaceAll('...', given).split('\n');
+    const lines = inPlace(source, taken.filter((text) => text !== `local ${given} = ${given}`).join('\n'));
     const returned = lines.pop().slice('return '.length);
     const received = `${receiver}${returned}`;
     return received === `local ${returned} = ${returned}` ? lines : [...lines, received];
   });
+}
+
+const FUNCTION = /^local function (\w+)\((.*)\)$/;
+
+/**
+ * A function's body stands where it is called, if its only `return` is its last line and the call is a line of its own
+ * (`name(...)`, `a, b = name(...)`, `local a, b = name(...)`): making and calling functions is most of what a short script costs.
+ */
+function inlined(given) {
+  let lines = given;
+  for (let from = 0; from < lines.length; from += 1) {
+    const [, name, parameters] = FUNCTION.exec(lines[from]) ?? [];
+    if (name === undefined) continue;
+    const to = lines.indexOf('end', from);
+    const body = lines.slice(from + 1, to);
+    const returned = body.at(-1).trim().startsWith('return ') ? body.pop().trim().slice('return '.length) : '';
+    if (body.some((line) => /\breturn\b/.test(line))) continue;
+    const rest = lines
+      .slice(to + 1)
+      .flatMap((line, index) => atCall({ line, name, parameters, body, returned, number: `${from}_${index}` }));
+    if (rest.length > lines.length - to - 1) refuseCapture(name, body, lines.slice(0, from), lines.slice(to + 1));
+    const isStillCalled = rest.some((line) => new RegExp(`\\b${name}\\b`).test(line));
+    const before = isStillCalled ? lines.slice(0, to + 1) : lines.slice(0, from);
+    if (!isStillCalled) from -= 1;
+    lines = [...before, ...rest];
+  }
+  return lines;
+}
+
+const DECLARES = /^ *local (?:function )?([\w, ]+)/;
+
+function declaredIn(lines) {
+  return new Set(lines.flatMap((line) => (DECLARES.exec(line)?.[1] ?? '').split(', ')));
+}
+
+/** What a function sees from outside must be the same where it is called: nothing of that name may be declared in between. */
+function refuseCapture(name, body, before, after) {
+  const outside = declaredIn(before.filter((line) => !line.startsWith(' ')));
+  const anew = declaredIn(after);
+  const own = declaredIn(body);
+  const words = new Set(body.flatMap((line) => line.match(/(?<![.'\w])[a-zA-Z_]\w*/g) ?? []));
+  const captured = [...words].filter((word) => outside.has(word) && anew.has(word) && !own.has(word));
+  if (captured.length > 0)
+    throw new Error(`${name}() would see another ${captured.join(', ')} where it is called: rename one`);
+}
+
+/** The parameters that need a name of their own: those that are called otherwise where the call is, or are changed. */
+function bindings(parameters, given, body) {
+  if (parameters === '') return [];
+  const values = given.split(', ');
+  const pairs = parameters.split(', ').map((name, index) => [name, values[index]]);
+  const isChanged = (name) =>
+    body.some((line) => new RegExp(`(^|then |else |, )${name}(, \\w+)* = `).test(line.trim()));
+  const needed = pairs.filter(([name, value]) => name !== value || isChanged(name));
+  if (values.length !== pairs.length) return [`local ${parameters} = ${given}`];
+  if (needed.length === 0) return [];
+  return [`local ${needed.map(([name]) => name).join(', ')} = ${needed.map(([, value]) => value).join(', ')}`];
+}
+
+function atCall({ line, name, parameters, body, returned, number }) {
+  const call = new RegExp(`^(local )?(?:([\\w, ]+) = )?${name}\\((.*)\\)$`);
+  const [found, declares = '', receivers, given] = call.exec(line.trim()) ?? [];
+  if (found === undefined) return [line];
+  const bound = bindings(parameters, given, body);
+  if (receivers === undefined) return ['do', ...bound, ...body, 'end'].map((text) => ` ${text}`);
+  const results = receivers
+    .split(', ')
+    .map((_, index) => `r${number}_${index + 1}`)
+    .join(', ');
+  const block = [`local ${results}`, 'do', ...bound, ...body, `${results} = ${returned}`, 'end'];
+  return [...block, `${declares}${receivers} = ${results}`].map((text) => ` ${text}`);
 }
 
 /** Depth first, so that a function stands after all it calls. */
@@ -60,7 +133,7 @@ function read(source, name) {
 
 /** Comments and blank lines are for people; Redis keeps the text in memory for every script. */
 function body(text) {
-  const lines = text.split('\n').map((line) => line.replace(/(^|\s+)--\s.*$/, '').trim());
+  const lines = text.split('\n').map((line) => line.replace(/(^|\s+)--\s.*$/, '').trimEnd());
   return lines.filter((line) => line !== '').join('\n');
 }
 

@@ -52,11 +52,11 @@ const LOG = ['sliding-window-log'];
 /** None of them may make a search for a moment endless: a server cannot be interrupted in a script that has written. */
 const MUTANTS: readonly [mistake: string, kinds: readonly string[], line: string, instead: string][] = [
   ['a level drains a little too fast', BUCKETS, '((at - since) * rate) / 1e6', '((at - since) * rate) / 999999'],
-  ['a level is stored with few digits', BUCKETS, "'<dd', after, at", "'<dd', math.floor(after * 1e6) / 1e6, at"],
+  ['a level is stored with few digits', BUCKETS, "'<dd', left, at", "'<dd', math.floor(left * 1e6) / 1e6, at"],
   ['a bucket refills while time goes back', BUCKETS, 'local at = since > now and since or now', 'local at = now'],
   ['a large step back is not stored', BUCKETS, "struct.pack('<dd', level, now)", 'nil'],
-  ['a horizon loses its fraction', HORIZONS, 'if fraction > 0 then', 'if fraction > 1 then'],
-  ['a shaper tells no delay', ['leaky-bucket shaping'], "local delay = delays == '1'", "local delay = delays == 'no'"],
+  ['a horizon loses its fraction', HORIZONS, "'<dd', whole, fraction", "'<dd', whole, 0.25"],
+  ['a shaper tells no delay', ['leaky-bucket shaping'], "if delays == '1' then", "if delays == 'no' then"],
   ['GCRA tells a delay', ['gcra'], "delays == '1'", "delays ~= 'no'"],
   [
     'a window still counts at its end',
@@ -73,11 +73,11 @@ const MUTANTS: readonly [mistake: string, kinds: readonly string[], line: string
   [
     'a window forgets what it has counted',
     ['fixed-window epoch'],
-    'elseif start < opens then start, count, packed = opens, 0, false',
-    'elseif start < opens + size then start, count, packed = opens, 0, false',
+    'elseif start < opens then start, count = opens, 0',
+    'elseif start < opens + size then start, count = opens, 0',
   ],
   ['a cost above the limit is not refused for good', FIXED, 'cost > limit and math.huge or until_end', 'until_end'],
-  ['a fading count has no tolerance', COUNTER, '/ size + min(1e-9, (0.1 * count) / size))', '/ size)'],
+  ['a fading count has no tolerance', COUNTER, '/ size + tolerance', '/ size'],
   [
     'a counter adds to the wrong number',
     [...COUNTER, ...FIXED, ...HORIZONS],
@@ -85,10 +85,10 @@ const MUTANTS: readonly [mistake: string, kinds: readonly string[], line: string
     "call('INCRBY', key, '2')",
   ],
   ['a changed level is not written', BUCKETS, "call('SETRANGE', key, '0', state)", ''],
-  ['the wrong count fades', COUNTER, 'limit - current - faded(previous,', 'limit - previous - faded(current,'],
+  ['the wrong count fades', COUNTER, 'remaining - faded(previous, elapsed)', 'remaining - faded(current, elapsed)'],
   ['a unit stays in the window too long', LOG, '> moment', '>= moment'],
   ['the ring does not move its head', LOG, '(log.head + change.drop) % log.capacity', 'log.head'],
-  ['a denied step is stored', LOG, 'if not reanchored then return false, room, retry, reset, 0 end', ''],
+  ['a denied step is stored', LOG, 'if not reanchored then return room, retry, reset, 0 end', ''],
 ];
 
 describe('parity notices when', () => {

@@ -6,24 +6,33 @@ local capacity, interval, delays = ...
 local tolerance = interval * 1e-9
 if tolerance > 0.1 then tolerance = 0.1 end
 
--- For all v of interest v - v % 1 is floor(v), without a call.
+-- Here and below v - v % 1 is floor(v), without a call.
 local function whole_room(distance)
-  if distance <= tolerance then return capacity end
-  local room = capacity - (distance - tolerance) / interval
-  room = room - room % 1
-  if room < 0 then room = 0 end
-  if distance > (capacity - room) * interval + tolerance then return room > 0 and room - 1 or 0 end
-  if distance <= (capacity - (room + 1)) * interval + tolerance then return room + 1 end
+  local room = capacity
+  if distance > tolerance then
+    room = capacity - (distance - tolerance) / interval
+    room = room - room % 1
+    if room < 0 then room = 0 end
+    if distance > (capacity - room) * interval + tolerance then room = room > 0 and room - 1 or 0
+    elseif distance <= (capacity - (room + 1)) * interval + tolerance then room = room + 1 end
+  end
   return room
 end
 
 local function time_until(distance, fraction, target)
-  if distance + fraction <= target then return 0 end
-  if fraction == 0 and target == tolerance then return distance end
-  local elapsed = math.ceil(distance + fraction - target)
-  while elapsed > 0 and distance - (elapsed - 1) + fraction <= target do elapsed = elapsed - 1 end
-  while distance - elapsed + fraction > target do elapsed = elapsed + 1 end
+  local elapsed = 0
+  if distance + fraction > target then
+    elapsed = math.ceil(distance + fraction - target)
+    while elapsed > 0 and distance - (elapsed - 1) + fraction <= target do elapsed = elapsed - 1 end
+    while distance - elapsed + fraction > target do elapsed = elapsed + 1 end
+  end
   return elapsed
+end
+
+local function written(whole, fraction)
+  local text = whole
+  if fraction > 0 then text = 'f' .. struct.pack('<dd', whole, fraction) end
+  return text
 end
 
 local function transition(now, cost, raw)
@@ -35,28 +44,30 @@ local function transition(now, cost, raw)
   local before = whole - now + fraction
   local reanchored = before > 2 * (capacity * interval)
   if reanchored then
-    local span = capacity * interval
-    fraction = span % 1
-    whole, before = now + (span - fraction), span
+    before = capacity * interval
+    fraction = before % 1
+    whole = now + (before - fraction)
   elseif before <= tolerance then whole, fraction, before = now, 0, 0 end
 
-  if cost > 0 and before <= (capacity - cost) * interval + tolerance then
-    local delay = delays == '1' and time_until(whole - now, fraction, tolerance) or 0
+  local ahead, retry, reset, delay, state, delta = whole - now, 0, 0, 0, nil, nil
+  local fits = (capacity - cost) * interval + tolerance
+  if cost > 0 and before <= fits then
+    if delays == '1' then delay = fraction == 0 and ahead or time_until(ahead, fraction, tolerance) end
     local beyond = fraction + cost * interval
     fraction = beyond % 1
     whole = whole + (beyond - fraction)
-    local ahead = whole - now
-    local room, reset = whole_room(ahead + fraction), time_until(ahead, fraction, tolerance)
-    if fraction > 0 then return true, room, 0, reset, delay, 'f' .. struct.pack('<dd', whole, fraction) end
-    return true, room, 0, reset, delay, whole, stored and whole - stored
+    ahead = whole - now
+    before = ahead + fraction
+    if fraction == 0 then state, delta = whole, stored and whole - stored else state = written(whole, fraction) end
+  elseif cost > 0 then
+    retry = cost > capacity and math.huge or time_until(ahead, fraction, fits)
+    if reanchored then state = written(whole, fraction) end
   end
-  local room, wait = whole_room(before), time_until(whole - now, fraction, tolerance)
-  if cost == 0 then return true, room, 0, wait, delays == '1' and wait or 0 end
-  local retry = math.huge
-  if cost <= capacity then retry = time_until(whole - now, fraction, (capacity - cost) * interval + tolerance) end
-  if not reanchored then return false, room, retry, wait, 0 end
-  if fraction > 0 then return false, room, retry, wait, 0, 'f' .. struct.pack('<dd', whole, fraction) end
-  return false, room, retry, wait, 0, whole
+  -- In whole microseconds there is nothing to search for.
+  if fraction == 0 then reset = ahead else reset = time_until(ahead, fraction, tolerance) end
+  if cost == 0 and delays == '1' then delay = reset end
+  local remaining = whole_room(before)
+  return remaining, retry, reset, delay, state, delta
 end
 
 return transition

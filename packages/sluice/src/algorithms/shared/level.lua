@@ -5,20 +5,22 @@ local capacity, rate = ...
 local tolerance = 0.1 * rate / 1e6
 if tolerance > 1e-9 then tolerance = 1e-9 end
 
--- For all v of interest v - v % 1 is floor(v), without a call.
+-- v - v % 1 is floor(v), without a call.
 local function whole_room(level)
   local room = capacity - level + tolerance
   room = room - room % 1
-  if level > capacity - room + tolerance then return room > 0 and room - 1 or 0 end
-  if level <= capacity - (room + 1) + tolerance then return room + 1 end
+  if level > capacity - room + tolerance then room = room > 0 and room - 1 or 0
+  elseif level <= capacity - (room + 1) + tolerance then room = room + 1 end
   return room
 end
 
-local function drain_time(level, target)
-  if level <= target then return 0 end
-  local elapsed = math.ceil(((level - target) * 1e6) / rate)
-  while elapsed > 0 and level - ((elapsed - 1) * rate) / 1e6 <= target do elapsed = elapsed - 1 end
-  while level - (elapsed * rate) / 1e6 > target do elapsed = elapsed + 1 end
+local function drain_time(from, target)
+  local elapsed = 0
+  if from > target then
+    elapsed = math.ceil(((from - target) * 1e6) / rate)
+    while elapsed > 0 and from - ((elapsed - 1) * rate) / 1e6 <= target do elapsed = elapsed - 1 end
+    while from - (elapsed * rate) / 1e6 > target do elapsed = elapsed + 1 end
+  end
   return elapsed
 end
 
@@ -32,18 +34,21 @@ local function transition(now, cost, raw)
   local left = level - ((at - since) * rate) / 1e6
   if left <= tolerance then left = 0 end
 
+  local retry, reset, state, delta = 0, 0, nil, nil
   if cost > 0 and left <= capacity - cost + tolerance then
-    local after = left + cost
-    if after > capacity then after = capacity end
-    return true, whole_room(after), 0, at - now + drain_time(after, tolerance), 0, struct.pack('<dd', after, at), true
+    left = left + cost
+    if left > capacity then left = capacity end
+    state, delta, level, since = struct.pack('<dd', left, at), true, left, at
+  elseif cost > 0 then
+    retry = cost > capacity and math.huge or since - now + drain_time(level, capacity - cost + tolerance)
+    if reanchored then state = struct.pack('<dd', level, now) end
   end
-  local room = whole_room(left)
-  local reset = left == 0 and 0 or since - now + drain_time(level, tolerance)
-  if cost == 0 then return true, room, 0, reset, 0 end
-  local retry = math.huge
-  if cost <= capacity then retry = since - now + drain_time(level, capacity - cost + tolerance) end
-  if not reanchored then return false, room, retry, reset, 0 end
-  return false, room, retry, reset, 0, struct.pack('<dd', level, now)
+  if left > 0 then
+    local drained = drain_time(level, tolerance)
+    reset = since - now + drained
+  end
+  local remaining = whole_room(left)
+  return remaining, retry, reset, 0, state, delta
 end
 
 return transition

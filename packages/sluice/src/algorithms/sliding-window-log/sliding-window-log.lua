@@ -90,15 +90,15 @@ local function transition(now, cost, state)
   local room = max(0, limit - used)
   local reset = used == 0 and 0 or log.newest + size - now
 
-  if cost == 0 then return true, room, 0, reset, 0 end
+  if cost == 0 then return room, 0, reset, 0 end
   local change = { log = state, drop = first, at = at, cost = cost }
   if reanchored then change.drop, change.cost = state.length, used + cost end
-  if cost <= room then return true, room - cost, 0, at + size - now, 0, change end
+  if cost <= room then return room - cost, 0, at + size - now, 0, change end
   local retry = huge
   if cost <= limit then retry = leaves(log, first, limit - cost) + size - now end
-  if not reanchored then return false, room, retry, reset, 0 end
+  if not reanchored then return room, retry, reset, 0 end
   change.cost = used
-  return false, room, retry, reset, 0, change
+  return room, retry, reset, 0, change
 end
 
 local function bytes_for(range)

@@ -24,11 +24,11 @@ end
 
 local function decide(check)
   read(check)
-  check.allowed, check.remaining, check.retry, check.reset, check.delay, check.state, check.delta =
+  check.remaining, check.retry, check.reset, check.delay, check.state, check.delta =
     check.transition(now, check.cost, check.raw)
   if check.blocked_until > now then
     check.state = nil
-    check.allowed, check.remaining, check.retry, check.reset, check.delay =
+    check.remaining, check.retry, check.reset, check.delay =
       refuse(check.blocked_until - now, check.retry, check.reset)
   end
 end
@@ -36,7 +36,7 @@ end
 -- Nothing is spent after all: what is told is what a look would see, though still whether it would have been allowed.
 local function unspent(check, all_allowed)
   local _
-  _, check.remaining, _, check.reset = check.transition(now, 0, check.raw)
+  check.remaining, _, check.reset = check.transition(now, 0, check.raw)
   if not all_allowed then check.delay = 0 end
 end
 
@@ -48,11 +48,11 @@ end
 local all_allowed = true
 for _, check in ipairs(checks) do
   decide(check)
-  all_allowed = all_allowed and check.allowed
+  all_allowed = all_allowed and check.retry == 0
 end
 local told = {}
 for _, check in ipairs(checks) do
-  if check.allowed and (dry_run or not all_allowed) then unspent(check, all_allowed)
+  if check.retry == 0 and (dry_run or not all_allowed) then unspent(check, all_allowed)
   elseif check.state and not dry_run then spend(check) end
   if check.delay > 0 then check.retry = -1 - check.delay elseif check.retry == math.huge then check.retry = -1 end
   told[#told + 1], told[#told + 2], told[#told + 3] = check.remaining, check.reset, check.retry

@@ -4,12 +4,15 @@ local PREFIX = 64
 
 -- The moment and the state inside; false for none.
 local function opened(raw)
-  return struct.unpack('<d', raw, 2), #raw > PREFIX and string.sub(raw, PREFIX + 1) or false
+  local ends, state = struct.unpack('<d', raw, 2), #raw > PREFIX and string.sub(raw, PREFIX + 1)
+  return ends, state
 end
 
 -- What an attempt is told while the key is blocked: never yes, and not before the block ends.
 local function refuse(wait, retry, reset)
-  return false, 0, retry > wait and retry or wait, reset > wait and reset or wait, 0
+  if retry < wait then retry = wait end
+  if reset < wait then reset = wait end
+  return 0, retry, reset, 0
 end
 
 return PREFIX, opened, refuse

@@ -23,14 +23,15 @@ local function decide()
     local key, raw = keys[at], raws[at]
     local found, blocked_until = raw and true, 0
     if raw and #raw >= PREFIX then
-      blocked_until, raw = opened(raw)
       found = nil
+      blocked_until, raw = opened(raw)
     end
     local state, added, kept_reset
     repeat
       if costs then cost = tonumber(costs[at + 4]) end
-      local _, remaining, retry, reset, delay, next_state, delta = transition(now, cost, raw)
-      if blocked_until > now then _, remaining, retry, reset, delay = refuse(blocked_until - now, retry, reset)
+      local remaining, retry, reset, delay, next_state, delta = transition(now, cost, raw)
+      if blocked_until > now then
+        remaining, retry, reset, delay = refuse(blocked_until - now, retry, reset)
       elseif next_state then
         raw, state, kept_reset = next_state, next_state, reset
         if not delta then found = found and nil
@@ -43,7 +44,9 @@ local function decide()
       more[at] = retry
       at = at + 1
     until keys[at] ~= key
-    if state then keep(key, found, state, added, kept_reset) end
+    if state then
+      keep(key, found, state, added, kept_reset)
+    end
   end
   first = at
 end

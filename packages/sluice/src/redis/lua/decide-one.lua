@@ -13,12 +13,15 @@ local key, cost = KEYS[1], tonumber(ARGV[5] or 1)
 local raw = redis.call('GET', key)
 local found, blocked_until = raw and true, 0
 if raw and #raw >= PREFIX then
-  blocked_until, raw = opened(raw)
   found = nil
+  blocked_until, raw = opened(raw)
 end
-local allowed, remaining, retry, reset, delay, state, delta = transition(now, cost, raw)
-if blocked_until > now then allowed, remaining, retry, reset, delay = refuse(blocked_until - now, retry, reset)
-elseif state then keep(key, found, state, delta, reset) end
+local remaining, retry, reset, delay, state, delta = transition(now, cost, raw)
+if blocked_until > now then
+  remaining, retry, reset, delay = refuse(blocked_until - now, retry, reset)
+elseif state then
+  keep(key, found, state, delta, reset)
+end
 
 if delay > 0 then retry = -1 - delay elseif retry == math.huge then retry = -1 end
 return string.format('%d %d %d %d', now, remaining, reset, retry)

@@ -15,8 +15,9 @@ end
 
 -- The value for the option of SET and for the command; %d cuts off what is beyond a whole millisecond.
 local function expiry(reset)
-  if supplied ~= '' then return string.format('%d', math.ceil(reset / 1000) + DAY) end
-  return string.format('%d', (now + (reset < 1000 and 1000 or reset)) / 1000)
+  local ends = (now + (reset < 1000 and 1000 or reset)) / 1000
+  if supplied ~= '' then ends = math.ceil(reset / 1000) + DAY end
+  return string.format('%d', ends)
 end
 
 return now, expiry, set_option, expire_command
