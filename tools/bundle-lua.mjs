@@ -18,7 +18,7 @@ const FOLDERS = ['redis/lua', 'algorithms'];
  */
 export function bundleLua(source, entry, { stands = {}, flat = false, text = read(source, entry) } = {}) {
   const settled = text.replace(REQUIRE, (_, name) => `require('${stands[name] ?? name}')`);
-  const script = flat ? inlined(inPlace(source, body(settled))).join('\n') : asFunctions(source, settled);
+  const script = flat ? used(inlined(used(inPlace(source, body(settled))))).join('\n') : asFunctions(source, settled);
   return `${script.replace(/^ +/gm, '')}\n`;
 }
 
@@ -39,13 +39,30 @@ function inPlace(source, text) {
     if (name === undefined) return [line];
     const taken = body(read(source, name)).replaceAll('...', given).split('\n');
     const lines = inPlace(source, taken.filter((text) => text !== `local ${given} = ${given}`).join('\n'));
-    const returned = lines.pop().slice('return '.length);
+    const returned = needed(receiver, lines.pop().slice('return '.length));
     const received = `${receiver}${returned}`;
     return received === `local ${returned} = ${returned}` ? lines : [...lines, received];
   });
 }
 
+/** Of what a file returns, as much as is received. */
+function needed(receiver, returned) {
+  if (receiver === 'return ') return returned;
+  return returned.split(', ').slice(0, receiver.split(', ').length).join(', ');
+}
+
 const FUNCTION = /^local function (\w+)\((.*)\)$/;
+
+/** Without the functions that nobody calls. */
+function used(lines) {
+  for (const [from, line] of lines.entries()) {
+    const [, name] = FUNCTION.exec(line) ?? [];
+    if (name === undefined) continue;
+    const rest = lines.toSpliced(from, lines.indexOf('end', from) + 1 - from);
+    if (!rest.some((other) => new RegExp(`\\b${name}\\b`).test(other))) return used(rest);
+  }
+  return lines;
+}
 
 /**
  * A function's body stands where it is called, if its only `return` is its last line and the call is a line of its own

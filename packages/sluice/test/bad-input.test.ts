@@ -303,6 +303,20 @@ const limiters: Definition[] = [
       ...unknownOption(`createLimiter.${option}`, 'policy, policies, store', 1),
     ];
   }),
+  ...[0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, '5', null, 5n].map((queueLimit): Definition => {
+    const define = () => createLimiter({ policy, queueLimit: bad(queueLimit) });
+    const [path, expected] = ['createLimiter.queueLimit', 'a whole number of at least 1'];
+    return [`queueLimit: ${write(queueLimit)}`, define, 'SLUICE_INVALID_OPTION', path, expected];
+  }),
+  ...[null, 5, 'timers', {}, [], { sleep: 5 }, () => {}, { clock: manualClock() }].map((timers): Definition => {
+    const define = () => createLimiter({ policy, timers: bad(timers) });
+    const expected = 'an object with a clock and sleep(ms, signal)';
+    return [`timers: ${write(timers)}`, define, 'SLUICE_INVALID_OPTION', 'createLimiter.timers', expected];
+  }),
+  ...[undefined, ...[null, 5, {}]].map((clock): Definition => {
+    const define = () => createLimiter({ policy, timers: bad({ clock, sleep: async () => {} }) });
+    return [`timers.clock: ${write(clock)}`, define, 'SLUICE_INVALID_CLOCK', 'createLimiter.timers.clock', 'now()'];
+  }),
   ...[...KINDS_OF_NO_STORE, [ioredisClient()] as const].map(([store, got]): Definition => {
     const define = () => createLimiter({ policy, store: bad(store) });
     const expected = 'a store, such as memoryStore() or redisStore(client)';
@@ -511,8 +525,23 @@ describe('a bad definition throws where it stands', () => {
 
 type Attempt = [title: string, attempt: (limiter: Limiter) => Promise<unknown>, ...mistake: Mistake];
 
-const VERBS = ['attempt', 'peek', 'reset', 'history'] as const;
-const OPTIONS_OF = { attempt: 'cost, context', peek: 'cost, context', reset: 'context', history: 'context, policy' };
+/** Those that take a key and options, and nothing else. */
+const VERBS = [
+  ...(['attempt', 'peek', 'reset', 'history'] as const),
+  ...(['refund', 'penalize', 'unblock', 'reserve', 'acquire'] as const),
+] as const;
+const OPTIONS_OF = {
+  attempt: 'cost, context',
+  peek: 'cost, context',
+  reset: 'context',
+  history: 'context, policy',
+  refund: 'cost, of, context',
+  penalize: 'cost, context',
+  unblock: 'context',
+  reserve: 'cost, ttl, context',
+  acquire: 'cost, timeout, signal, context',
+};
+const COST_VERBS = ['attempt', 'peek', 'refund', 'penalize', 'reserve', 'acquire'] as const;
 const BAD_COSTS = [
   Number.NaN,
   -1,
@@ -528,18 +557,7 @@ const BAD_COSTS = [
   [1],
   {},
 ];
-const BAD_KEYS = [
-  undefined,
-  null,
-  42,
-  Symbol('key'),
-  5n,
-  true,
-  {},
-  ['key'],
-  Promise.resolve('key'),
-  'k'.repeat(65_537),
-];
+const BAD_KEYS = [undefined, null, 42, Symbol('key'), 5n, true, {}, Promise.resolve('key'), 'k'.repeat(65_537)];
 
 const attempts: Attempt[] = [
   ...VERBS.flatMap((verb) => [
@@ -569,13 +587,59 @@ const attempts: Attempt[] = [
       ...unknownOption(`${verb}.cots`, OPTIONS_OF[verb], 5),
     ] satisfies Attempt,
   ]),
-  ...(['attempt', 'peek'] as const).flatMap((verb) =>
+  ...COST_VERBS.flatMap((verb) =>
     BAD_COSTS.map((cost): Attempt => {
       const title = `${verb}('user:42', { cost: ${write(cost)} })`;
       const attempt = (limiter: Limiter) => limiter[verb]('user:42', { cost: bad(cost) });
       return [title, attempt, 'SLUICE_INVALID_COST', 'cost', 'a whole number from 0 to 9007199254740991'];
     }),
   ),
+  ...BAD_KEYS.flatMap((key): Attempt[] => {
+    const mistake = ['SLUICE_INVALID_KEY', 'key', 'a string of at most 65536 characters'] as const;
+    return [
+      [`block(${write(key)})`, (limiter) => limiter.block(bad(key), '1s'), ...mistake],
+      [`schedule(${write(key)})`, (limiter) => limiter.schedule(bad(key), () => {}), ...mistake],
+      [`waiting(${write(key)})`, async (limiter) => limiter.waiting(bad(key)), ...mistake],
+    ];
+  }),
+  ...BAD_DURATIONS.flatMap((duration): Attempt[] => {
+    const expected = 'a positive number of milliseconds (whole micro';
+    const row = (verb: string, path: string, attempt: Attempt[1]): Attempt => {
+      return [`${verb}, ${write(duration)}`, attempt, 'SLUICE_INVALID_DURATION', path, expected];
+    };
+    return [
+      row('block', 'block.duration', (limiter) => limiter.block('user:42', bad(duration))),
+      ...(duration === undefined
+        ? []
+        : [
+            row('reserve', 'reserve.ttl', (limiter) => limiter.reserve('user:42', { ttl: bad(duration) })),
+            row('acquire', 'acquire.timeout', (limiter) => limiter.acquire('user:42', { timeout: bad(duration) })),
+            row('schedule', 'schedule.timeout', (limiter) =>
+              limiter.schedule('user:42', () => {}, { timeout: bad(duration) }),
+            ),
+          ]),
+    ];
+  }),
+  ...[null, 5, 'abort', {}, [], new AbortController(), { aborted: false }].map((signal): Attempt => {
+    const attempt = (limiter: Limiter) => limiter.acquire('user:42', { signal: bad(signal) });
+    return [`signal: ${write(signal)}`, attempt, 'SLUICE_INVALID_OPTION', 'acquire.signal', 'an AbortSignal'];
+  }),
+  ...[undefined, null, 'fetch', {}, Promise.resolve()].map((work): Attempt => {
+    const attempt = (limiter: Limiter) => limiter.schedule('user:42', bad(work));
+    const expected = 'a function to call when it is its turn';
+    return [`schedule ${write(work)}`, attempt, 'SLUICE_INVALID_OPTION', 'schedule(key, work)', expected];
+  }),
+  ...BAD_OPTIONS.flatMap((options): Attempt[] => {
+    const block = (limiter: Limiter) => limiter.block('user:42', '1s', bad(options));
+    const schedule = (limiter: Limiter) => limiter.schedule('user:42', () => {}, bad(options));
+    const expected = 'an object of options (';
+    return [
+      [`block with ${write(options)}`, block, 'SLUICE_INVALID_OPTION', 'block', expected],
+      [`schedule with ${write(options)}`, schedule, 'SLUICE_INVALID_OPTION', 'schedule', expected],
+    ];
+  }),
+  ...badResults(),
+  ...badEntries(),
   [
     'reset takes no cost',
     (limiter) => limiter.reset('user:42', bad({ cost: 1 })),
@@ -595,6 +659,86 @@ const attempts: Attempt[] = [
     'sliding-window-log',
   ],
 ];
+
+/** What cannot be the result of the attempt that is given back. */
+function badResults(): Attempt[] {
+  const decisions = ['sliding-window-log', 'token-bucket'].map((policy) => ({ policy, resetAt: 60, resetAfter: 1 }));
+  const rows: readonly (readonly [of: unknown, expected: string, got?: string | undefined])[] = [
+    ...[null, 5, 'result', {}, [], { allowed: true }, { decisions }].map((of) => {
+      return [of, 'the result of the attempt that is given back'] as const;
+    }),
+    [Promise.resolve({}), 'the result of the attempt that is given back', 'a promise'],
+    [{ allowed: false, decisions }, 'the result of an attempt that was allowed', 'one that was denied'],
+    [{ allowed: true, decisions }, 'a decision of policy sliding-window-counter for this key', 'none'],
+    [{ allowed: true, decisions: [{ policy: 'sliding-window-log' }] }, 'policy sliding-window-log', 'none'],
+    [{ allowed: true, decisions: [{ ...decisions[0], key: 'user:43' }] }, 'policy sliding-window-log', 'none'],
+  ];
+  return rows.map(([of, expected, got]) => {
+    const attempt = (limiter: Limiter) => limiter.refund('user:42', { of: bad(of) });
+    return [`refund of ${write(of)}: ${expected}`, attempt, 'SLUICE_INVALID_OPTION', 'refund.of', expected, got];
+  });
+}
+
+/** An attempt on several keys names the entry that is wrong. */
+function badEntries(): Attempt[] {
+  const good = { key: 'user:42' };
+  const rows: readonly [title: string, entries: unknown[], ...Mistake][] = [
+    ['none', [], 'SLUICE_INVALID_OPTION', '', 'a key, or entries of at least one', 'an empty array'],
+    ['a key', ['user:42'], 'SLUICE_INVALID_OPTION', '[0]', 'an object of options (key, cost, policy, policies)'],
+    ['null', [good, null], 'SLUICE_INVALID_OPTION', '[1]', 'an object of options'],
+    ['an array', [good, [good]], 'SLUICE_INVALID_OPTION', '[1]', 'an object of options'],
+    ['misspelt', [{ ...good, cots: 5 }], 'SLUICE_INVALID_OPTION', '[0].cots', 'no such option', 'a number'],
+    ['no key', [good, { cost: 5 }], 'SLUICE_INVALID_KEY', '[1].key', 'a string of at most 65536'],
+    ['a bad cost', [good, { key: 'a', cost: 1.5 }], 'SLUICE_INVALID_COST', '[1].cost', 'a whole number from 0'],
+    ['no cost', [good, { key: 'a', cost: null }], 'SLUICE_INVALID_COST', '[1].cost', 'a whole number from 0'],
+    ['both', [{ ...good, policy, policies: [policy] }], 'SLUICE_INVALID_POLICY', '[0]', 'or neither', 'both'],
+    ['no policy', [{ ...good, policy: null }], 'SLUICE_INVALID_POLICY', '[0].policy', 'a policy'],
+    ['a function', [{ ...good, policy: () => policy }], 'SLUICE_INVALID_POLICY', '[0].policy', 'a policy'],
+    ['no policies', [{ ...good, policies: [] }], 'SLUICE_INVALID_POLICY', '[0].policies', '1 to 64 policies'],
+    [
+      'a bad field',
+      [good, { ...good, policies: [{ ...policy, capacity: 0 }] }],
+      'SLUICE_INVALID_LIMIT',
+      '[1].policies[0].capacity',
+      'a whole number',
+    ],
+    [
+      'a key twice',
+      [good, good],
+      'SLUICE_DUPLICATE_POLICY',
+      '',
+      'each policy once for a key',
+      'sliding-window-log twice',
+    ],
+    [
+      'a policy twice',
+      [good, { ...good, policy }],
+      'SLUICE_DUPLICATE_POLICY',
+      '',
+      'each policy once for a key',
+      'token-bucket twice',
+    ],
+    [
+      'too many',
+      Array.from({ length: 11 }, (_, index) => ({ key: `user:${index}` })),
+      'SLUICE_INVALID_OPTION',
+      '',
+      'at most 64 policies in one attempt',
+      '66',
+    ],
+  ];
+  return (['attempt', 'peek'] as const).flatMap((verb) => [
+    ...rows.map(([title, entries, code, path, ...said]): Attempt => {
+      const attempt = (limiter: Limiter) => limiter[verb](bad(entries));
+      return [`${verb} on several keys: ${title}`, attempt, code, `${verb}${path}`, ...said];
+    }),
+    [
+      `${verb} on several keys: a cost for all`,
+      (limiter) => limiter[verb]([good], bad({ cost: 5 })),
+      ...unknownOption(`${verb}.cost`, 'context', 5),
+    ] satisfies Attempt,
+  ]);
+}
 
 /** One of each algorithm, so that whatever is spent shows. */
 const ALL_POLICIES = [

@@ -26,7 +26,7 @@ afterAll(async () => {
 const blocksOf = (page: string): string[] =>
   [...readFileSync(new URL(page, root), 'utf8').matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code!);
 
-describe.each(['README.md', 'docs/api.md'])('%s', (page) => {
+describe.each(['README.md', 'docs/api.md', 'docs/layers.md', 'docs/http.md'])('%s', (page) => {
   const blocks = blocksOf(page);
 
   test('has blocks to run', () => expect(blocks.length).toBeGreaterThan(4));

@@ -6,7 +6,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import * as ioredis from 'ioredis';
 import * as redis from 'redis';
 import { describe, expect, test } from 'vitest';
+import * as sluiceHttp from '../src/http/index.ts';
 import * as sluice from '../src/index.ts';
+import * as sluiceLayers from '../src/layers/index.ts';
 import * as sluiceIoredis from '../src/redis/clients/ioredis.ts';
 import * as sluiceNodeRedis from '../src/redis/clients/node-redis.ts';
 import * as sluiceValkeyGlide from '../src/redis/clients/valkey-glide.ts';
@@ -20,7 +22,9 @@ const MODULES: Readonly<Record<string, object>> = {
   ioredis,
   redis,
   sluice,
+  'sluice/http': sluiceHttp,
   'sluice/ioredis': sluiceIoredis,
+  'sluice/layers': sluiceLayers,
   'sluice/node-redis': sluiceNodeRedis,
   'sluice/redis': sluiceRedis,
   'sluice/valkey-glide': sluiceValkeyGlide,

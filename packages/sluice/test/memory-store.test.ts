@@ -104,6 +104,39 @@ describe.each(titles)('a full store, %s', (_, policy) => {
   });
 });
 
+describe('answers are told in objects that are used again', () => {
+  const policy = fixedWindow({ limit: LIMIT, window: '1m' });
+  const clock = manualClock(1_763_280_000_000);
+
+  test('but what is given away stays as it is', async () => {
+    const store = memoryStore({ clock });
+    const limiter = createLimiter({ policy, store });
+    const [first, second] = [limiter.attempt('one'), limiter.attempt('one', { cost: 2 })];
+    const [third, fourth] = [1, 2].map(() => store.decide([{ key: 'one', policy, cost: 1 }]));
+    expect([(await first).remaining, (await second).remaining]).toEqual([4, 2]);
+    expect([third, fourth].map((answer) => answer!.verdicts[0]!.remaining)).toEqual([1, 0]);
+  });
+
+  test('and looking for room in a full store does not change the answer', async () => {
+    const store = memoryStore({ clock, maxKeys: 3 });
+    const limiter = createLimiter({ policy, store });
+    for (const key of ['one', 'two', 'three']) await limiter.attempt(key, { cost: 3 });
+    expect((await limiter.attempt('four', { cost: 4 })).remaining).toBe(1);
+    expect((await limiter.peek('four')).remaining).toBe(1);
+  });
+
+  test('a layer with a decide of its own is not bypassed', async () => {
+    const store = memoryStore({ clock });
+    let asked = 0;
+    const decide: typeof store.decide = (checks, options) => {
+      asked += 1;
+      return store.decide(checks, options);
+    };
+    await createLimiter({ policy, store: { ...store, decide } }).attempt('one');
+    expect(asked).toBe(1);
+  });
+});
+
 test('the least constrained of several policies makes room', async () => {
   const clock = manualClock(1_763_280_000_000);
   const store = memoryStore({ clock, maxKeys: 100 });

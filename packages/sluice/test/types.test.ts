@@ -185,6 +185,69 @@ const compiled: Readonly<Record<string, (limiter: Limiter) => unknown>> = {
     limiter.history('user:42', { policy: null }),
   ],
 
+  'wrong verbs': (limiter) => [
+    // @ts-expect-error: a bare cost
+    limiter.refund('user:42', 5),
+    // @ts-expect-error: a promise of a result
+    limiter.refund('user:42', { of: limiter.attempt('user:42') }),
+    // @ts-expect-error: for how long?
+    limiter.block('user:42'),
+    // @ts-expect-error: not a unit
+    limiter.block('user:42', '10 minutes'),
+    // @ts-expect-error: when it ends is for unblock to say
+    limiter.unblock('user:42', '10m'),
+    // @ts-expect-error: misspelt
+    limiter.reserve('user:42', { tll: '1m' }),
+    // @ts-expect-error: not a duration
+    limiter.acquire('user:42', { timeout: 'soon' }),
+    // @ts-expect-error: the controller instead of its signal
+    limiter.acquire('user:42', { signal: new AbortController() }),
+    // @ts-expect-error: what it gives, instead of a function
+    limiter.schedule('user:42', Promise.resolve(5)),
+    // @ts-expect-error: text
+    createLimiter({ policy, queueLimit: '5' }),
+  ],
+
+  'wrong attempts on several keys': (limiter) => [
+    // @ts-expect-error: no key
+    limiter.attempt([{ cost: 5 }]),
+    // @ts-expect-error: keys alone
+    limiter.attempt(['user:42']),
+    // @ts-expect-error: misspelt
+    limiter.peek([{ key: 'user:42', cots: 5 }]),
+    // @ts-expect-error: each entry has its own cost
+    limiter.attempt([{ key: 'user:42' }], { cost: 5 }),
+    // @ts-expect-error: several under the name of one
+    limiter.attempt([{ key: 'user:42', policy: [policy] }]),
+  ],
+
+  'right verbs': async (limiter) => {
+    const result = await limiter.attempt('user:42');
+    const hold = await limiter.reserve('user:42', { cost: 5, ttl: '1m' });
+    const { missing, expired, changed } = await hold.commit();
+    const text: string = await limiter.schedule('user:42', () => 'text');
+    const number: number = await limiter.schedule('user:42', async ({ remaining }) => remaining, { timeout: '5s' });
+    const waiting: number = limiter.waiting('user:42');
+    return [
+      ...[missing, expired, changed, text, number, waiting],
+      limiter.refund('user:42', { cost: 5, of: result }),
+      limiter.refund('user:42', { of: hold.result }),
+      limiter.penalize('user:42', { cost: 5 }),
+      limiter.block('user:42', '10m'),
+      limiter.acquire('user:42', { timeout: 5000, signal: AbortSignal.timeout(5) }),
+      limiter.attempt([
+        { key: 'user:42', cost: 5 },
+        { key: 'everyone', policies: [policy] },
+      ]),
+      limiter.peek([{ key: 'user:42' }], { context: 5 }),
+    ];
+  },
+
+  'a limiter with a context passes for one without': () => {
+    const limiter: Limiter = createLimiter<{ plan: string }>({ policy: () => policy });
+    return limiter;
+  },
+
   'a wrong context': () => {
     const limiter = createLimiter<{ plan: 'free' | 'paid' }>({ policy: () => policy });
     return [
@@ -193,6 +256,10 @@ const compiled: Readonly<Record<string, (limiter: Limiter) => unknown>> = {
       limiter.attempt('user:42', { context: { plan: 'gold' } }),
       // @ts-expect-error: not a context
       limiter.reset('user:42', { context: 'free' }),
+      // @ts-expect-error: no such plan
+      limiter.acquire('user:42', { context: { plan: 'gold' } }),
+      // @ts-expect-error: no such plan
+      limiter.attempt([{ key: 'user:42' }], { context: { plan: 'gold' } }),
     ];
   },
 
@@ -235,6 +302,11 @@ const compiled: Readonly<Record<string, (limiter: Limiter) => unknown>> = {
     limiter.peek('user:42', { cost: undefined, context: undefined }),
     limiter.reset('user:42', { context: undefined }),
     limiter.history('user:42', { policy: undefined, context: undefined }),
+    createLimiter({ policy, queueLimit: undefined, timers: undefined }),
+    limiter.refund('user:42', { cost: undefined, of: undefined, context: undefined }),
+    limiter.reserve('user:42', { cost: undefined, ttl: undefined, context: undefined }),
+    limiter.acquire('user:42', { cost: undefined, timeout: undefined, signal: undefined, context: undefined }),
+    limiter.attempt([{ key: 'user:42', cost: undefined, policy: undefined, policies: undefined }]),
   ],
 
   'right clients': () => [

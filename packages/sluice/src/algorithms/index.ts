@@ -1,4 +1,4 @@
-/** Every algorithm whose state is a few numbers, by name. To add one: add its folder, a line here, and one in attempt.lua. */
+/** Every algorithm whose state is a few numbers, by name. To add one: add its folder, a line here, and one in redis/lua/algorithm.lua. */
 import type { Algorithm } from '../model/algorithm.ts';
 import type { AlgorithmName, Policy } from '../model/policy.ts';
 import { fixedWindowAlgorithm } from './fixed-window/fixed-window.ts';

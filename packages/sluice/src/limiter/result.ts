@@ -1,16 +1,31 @@
 /** From a store's verdicts in microseconds to the one result people read, in seconds. */
 import type { Decision, RateLimitResult } from '../model/decision.ts';
 import { MICROS_PER_SECOND } from '../model/duration.ts';
-import { limitOf } from '../model/policy.ts';
-import type { Check, Verdict, Verdicts } from '../model/store.ts';
+import { limitOf, type Policy } from '../model/policy.ts';
+import type { Answer, Check, Verdict, Verdicts } from '../model/store.ts';
 
-export function resultOf(checks: readonly Check[], { now, verdicts, source }: Verdicts): RateLimitResult {
-  if (verdicts.length === 1) {
-    const decision = decisionOf(checks[0]!, verdicts[0]!, now);
-    return withDecisions(decision, decision.delay, [decision], source);
-  }
-  const decisions = verdicts.map((verdict, index) => decisionOf(checks[index]!, verdict, now));
+export function resultOf(
+  checks: readonly Pick<Check, 'policy'>[],
+  { now, verdicts, source }: Verdicts,
+): RateLimitResult {
+  if (verdicts.length === 1) return resultOfOne(checks[0]!.policy, { now, verdict: verdicts[0]!, source });
+  const decisions = verdicts.map((verdict, index) => decisionOf(checks[index]!.policy, verdict, now));
   return withDecisions(bindingOf(decisions), longestDelay(decisions), decisions, source);
+}
+
+export function resultOfOne(policy: Policy, { now, verdict, source }: Answer): RateLimitResult {
+  const decision = decisionOf(policy, verdict, now);
+  return withDecisions(decision, decision.delay, [decision], source);
+}
+
+/** Of an attempt on several keys: each decision says whose it is. */
+export function keyedResultOf(checks: readonly Check[], { now, verdicts, source }: Verdicts): RateLimitResult {
+  const decisions = verdicts.map((verdict, index) => {
+    const { key, policy } = checks[index]!;
+    return { ...decisionOf(policy, verdict, now), key };
+  });
+  const binding = bindingOf(decisions);
+  return { ...withDecisions(binding, longestDelay(decisions), decisions, source), key: binding.key };
 }
 
 /** Written out, because spreading an object costs more than deciding. */
@@ -23,7 +38,7 @@ function withDecisions(
   return { allowed, limit, remaining, retryAfter, resetAfter, resetAt, delay, policy, decisions, source };
 }
 
-function decisionOf({ policy }: Check, verdict: Verdict, now: number): Decision {
+function decisionOf(policy: Policy, verdict: Verdict, now: number): Decision {
   return {
     policy: policy.name,
     allowed: verdict.allowed,

@@ -2,21 +2,22 @@
 import {
   firstLive,
   type Log,
-  type LogChange,
   logTransition,
+  penaltyOf,
   record,
+  refundedLog,
   timeAt,
   unitsFrom,
 } from '../algorithms/sliding-window-log/sliding-window-log.ts';
-import type { Step } from '../model/algorithm.ts';
+import type { Spent, Step } from '../model/algorithm.ts';
 import type { HistoryEntry } from '../model/decision.ts';
 import { MICROS_PER_SECOND, toMicros } from '../model/duration.ts';
 import type { SlidingWindowLogPolicy } from '../model/policy.ts';
 import type { Candidate, Table } from './table.ts';
 
 interface Kept {
-  readonly log: Log;
-  readonly forgetAt: number;
+  log: Log;
+  forgetAt: number;
 }
 
 /** Keys looked at in one sweep: enough to keep up with any rate of new ones, too few to notice. */
@@ -24,6 +25,8 @@ const SWEEP_KEYS = 64;
 
 export class LogTable implements Table {
   readonly #kept = new Map<string, Kept>();
+  #found: Kept | undefined;
+  #foundKey = '';
   #policy: SlidingWindowLogPolicy;
   #sweeping = this.#kept.entries();
   #round = this.#kept.entries();
@@ -36,18 +39,41 @@ export class LogTable implements Table {
     return this.#kept.size;
   }
 
-  step(key: string, now: number, cost: number, policy: SlidingWindowLogPolicy): Step<LogChange> {
+  find(key: string): boolean {
+    this.#foundKey = key;
+    this.#found = this.#kept.get(key);
+    return this.#found !== undefined;
+  }
+
+  step(now: number, cost: number, policy: SlidingWindowLogPolicy): Step {
     this.#policy = policy;
-    return logTransition(this.#liveLog(key, now), now, cost, policy);
+    return logTransition(liveLog(this.#found, now), now, cost, policy);
   }
 
-  has(key: string): boolean {
-    return this.#kept.has(key);
+  commit(now: number, step: Step, { limit }: SlidingWindowLogPolicy): void {
+    this.#write(record(liveLog(this.#found, now), step.next, limit), now + step.resetAfter);
   }
 
-  commit(key: string, now: number, step: Step<LogChange>, { limit }: SlidingWindowLogPolicy): void {
-    const log = record(this.#liveLog(key, now), step.next!, limit);
-    this.#kept.set(key, { log, forgetAt: now + step.resetAfter });
+  penalize(now: number, cost: number, policy: SlidingWindowLogPolicy): number {
+    const spent = penaltyOf(liveLog(this.#found, now), now, cost, policy);
+    if (spent > 0) this.commit(now, this.step(now, spent, policy), policy);
+    return spent;
+  }
+
+  refund(now: number, cost: number, spent: Spent | undefined, policy: SlidingWindowLogPolicy): number {
+    const { units, next } = refundedLog(liveLog(this.#found, now), now, cost, spent, policy);
+    if (next !== undefined) this.#write(next, now + logTransition(next, now, 0, policy).resetAfter);
+    return units;
+  }
+
+  #write(log: Log, forgetAt: number): void {
+    if (this.#found === undefined) {
+      this.#found = { log, forgetAt };
+      this.#kept.set(this.#foundKey, this.#found);
+    } else {
+      this.#found.log = log;
+      this.#found.forgetAt = forgetAt;
+    }
   }
 
   delete(key: string): void {
@@ -72,13 +98,13 @@ export class LogTable implements Table {
       next = this.#round.next();
     }
     if (next.done) return undefined;
-    const [key, { forgetAt }] = next.value;
-    const { remaining } = logTransition(this.#liveLog(key, now), now, 0, this.#policy);
-    return { freeShare: remaining / this.#policy.limit, forgetAt, evict: () => this.#kept.delete(key) };
+    const [key, kept] = next.value;
+    const { remaining } = logTransition(liveLog(kept, now), now, 0, this.#policy);
+    return { freeShare: remaining / this.#policy.limit, forgetAt: kept.forgetAt, evict: () => this.#kept.delete(key) };
   }
 
   history(key: string, now: number, { window }: SlidingWindowLogPolicy): HistoryEntry[] {
-    const log = this.#liveLog(key, now);
+    const log = liveLog(this.#kept.get(key), now);
     if (log === undefined) return [];
     const entries: HistoryEntry[] = [];
     const latest = Math.max(now, timeAt(log, log.length - 1));
@@ -88,9 +114,8 @@ export class LogTable implements Table {
     }
     return entries;
   }
+}
 
-  #liveLog(key: string, now: number): Log | undefined {
-    const kept = this.#kept.get(key);
-    return kept === undefined || kept.forgetAt <= now ? undefined : kept.log;
-  }
+function liveLog(kept: Kept | undefined, now: number): Log | undefined {
+  return kept === undefined || kept.forgetAt <= now ? undefined : kept.log;
 }

@@ -3,13 +3,24 @@
  * Old states are collected a few at a time by the attempts that come along, and `maxKeys` bounds the memory.
  */
 import { numbersAlgorithm } from '../algorithms/index.ts';
-import type { Step } from '../model/algorithm.ts';
+import { copyOf, type Step } from '../model/algorithm.ts';
 import { type Clock, checkClock, readMicros, systemClock } from '../model/clock.ts';
 import type { HistoryEntry } from '../model/decision.ts';
 import { SluiceError } from '../model/errors.ts';
 import { checkOptionNames } from '../model/options.ts';
-import { identityOf, type Policy } from '../model/policy.ts';
-import { type Check, checkIsLog, type DecideOptions, type Store, type Verdict, type Verdicts } from '../model/store.ts';
+import { identityOf, limitOf, type Policy } from '../model/policy.ts';
+import {
+  type Answer,
+  type Change,
+  type Check,
+  checkIsLog,
+  type DecideOptions,
+  type ShortWay,
+  type Store,
+  type Verdict,
+  type Verdicts,
+} from '../model/store.ts';
+import { Blocks, refused } from './blocks.ts';
 import { makeRoom } from './eviction.ts';
 import { type HashKey, randomHash } from './hash.ts';
 import { LogTable } from './log-table.ts';
@@ -34,59 +45,132 @@ export interface MemoryStoreStats {
 }
 
 export interface MemoryStore extends Store {
-  decide(checks: readonly Check[], options?: DecideOptions): Verdicts;
+  readonly decide: ((checks: readonly Check[], options?: DecideOptions) => Verdicts) & ShortWay;
+  change(changes: readonly Change[]): Verdicts;
   forget(key: string, policies: readonly Policy[]): void;
   history(key: string, policy: Policy): readonly HistoryEntry[];
   stats(): MemoryStoreStats;
 }
 
 const DEFAULT_MAX_KEYS = 1_000_000;
-const KEYS_PER_SHARD = 1024;
+const KEYS_PER_SHARD = 16_384;
 const MAX_SHARDS = 1024;
 /** One attempt in this many looks for old states to collect. */
 const SWEEP_EVERY = 128;
+/** What stands in the answer before the first question. */
+const NOTHING_YET: Verdict = { allowed: false, remaining: 0, retryAfter: 0, resetAfter: 0, delay: 0 };
 
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const { clock, maxKeys } = checkOptions(options);
   const tables = new Tables(shardsFor(maxKeys));
+  const blocks = new Blocks();
   let evicted = 0;
 
-  const commit = ({ key, policy }: Check, step: Step<unknown>, now: number): void => {
-    const table = tables.of(policy);
-    if (!table.has(key) && tables.size >= maxKeys) {
-      tables.sweep(now);
-      const room = tables.size < maxKeys ? 'collected' : makeRoom(tables.all, now, step.remaining === 0);
-      if (room !== 'collected') evicted += 1;
-      if (room === 'refused') return;
-    }
-    table.commit(key, now, step, policy);
+  /** Room for one more state. What it looks at overwrites the step that needs it. */
+  const hasRoom = (now: number, newcomerIsLimited: boolean): boolean => {
+    tables.sweep(now);
+    const room = tables.size < maxKeys ? 'collected' : makeRoom(tables.all, now, newcomerIsLimited);
+    if (room !== 'collected') evicted += 1;
+    return room !== 'refused';
   };
 
-  /** The common case, without the lists. */
-  const attemptOne = (check: Check, now: number): Verdict => {
-    const step = tables.of(check.policy).step(check.key, now, check.cost, check.policy);
-    if (step.next !== undefined) commit(check, step, now);
-    return verdictOf(step);
+  /** Stores what a step changes, if there is room, and returns the step. */
+  const commit = (table: Table, isHeld: boolean, now: number, step: Step, policy: Policy): Step => {
+    if (isHeld || tables.size < maxKeys) {
+      table.commit(now, step, policy);
+      return step;
+    }
+    const kept = copyOf(step);
+    if (hasRoom(now, kept.remaining === 0)) table.commit(now, kept, policy);
+    return kept;
+  };
+
+  const look = ({ key, policy }: Pick<Check, 'key' | 'policy'>, cost: number, now: number): Step => {
+    const table = tables.of(policy);
+    table.find(key);
+    const step = copyOf(table.step(now, cost, policy));
+    const wait = blocks.size === 0 ? 0 : blocks.wait(table, key, now);
+    return wait === 0 ? step : { ...step, ...refused(step, wait), changes: false };
+  };
+
+  /** Several checks, or a dry run: all are looked at before any is carried out. */
+  const decideAll = (checks: readonly Check[], dryRun: boolean): Verdicts => {
+    const now = readMicros(clock);
+    tables.sweepSometimes(now);
+    const steps = checks.map((check) => look(check, check.cost, now));
+    const allAllowed = steps.every(({ allowed }) => allowed);
+    const verdicts = steps.map((step, index): Verdict => {
+      const check = checks[index]!;
+      // Nothing is spent after all: what is told is what a look would see, though still that it would have been allowed.
+      if (step.allowed && (dryRun || !allAllowed))
+        return { ...verdictOf(look(check, 0, now)), delay: allAllowed ? step.delay : 0 };
+      const table = tables.of(check.policy);
+      if (step.changes && !dryRun) commit(table, table.find(check.key), now, step, check.policy);
+      return verdictOf(step);
+    });
+    return { now, verdicts, source: 'store' };
+  };
+
+  /** Says by how many units the state changed. */
+  const carryOut = (change: Change, now: number): number => {
+    const { key, policy } = change;
+    const table = tables.of(policy);
+    switch (change.verb) {
+      case 'refund':
+        return table.find(key) ? table.refund(now, change.cost, change.spent, policy) : 0;
+      case 'penalize':
+        if (!table.find(key) && tables.size >= maxKeys && !hasRoom(now, change.cost >= limitOf(policy))) return 0;
+        // Making room may have moved what was found.
+        table.find(key);
+        return table.penalize(now, change.cost, policy);
+      case 'block':
+        blocks.set(table, key, now + change.duration, now);
+        return 0;
+      case 'unblock':
+        blocks.delete(table, key);
+        return 0;
+    }
+  };
+
+  const answer = { now: Number.NaN, verdict: NOTHING_YET, source: 'store' };
+
+  const one = (key: string, policy: Policy, cost: number): Answer => {
+    const now = readMicros(clock);
+    tables.sweepSometimes(now);
+    const table = tables.of(policy);
+    const isHeld = table.find(key);
+    const step = table.step(now, cost, policy);
+    answer.now = now;
+    const wait = blocks.size === 0 ? 0 : blocks.wait(table, key, now);
+    if (wait > 0) answer.verdict = refused(step, wait);
+    else answer.verdict = step.changes ? commit(table, isHeld, now, step, policy) : step;
+    return answer;
+  };
+
+  const decide = (checks: readonly Check[], options?: DecideOptions): Verdicts => {
+    const dryRun = options?.dryRun === true;
+    if (dryRun || checks.length !== 1) return decideAll(checks, dryRun);
+    const { key, policy, cost } = checks[0]!;
+    const { now, verdict } = one(key, policy, cost);
+    return { now, verdicts: [verdictOf(verdict)], source: 'store' };
   };
 
   return {
-    decide(checks, { dryRun = false } = {}) {
+    decide: Object.assign(decide, { one }),
+    change(changes) {
       const now = readMicros(clock);
-      tables.sweepSometimes(now);
-      if (checks.length === 1 && !dryRun) return { now, verdicts: [attemptOne(checks[0]!, now)], source: 'store' };
-      const steps = checks.map(({ key, policy, cost }) => tables.of(policy).step(key, now, cost, policy));
-      const allAllowed = steps.every(({ allowed }) => allowed);
-      const verdicts = steps.map((step, index): Verdict => {
-        const check = checks[index]!;
-        if (step.allowed && (dryRun || !allAllowed))
-          return unspent(tables.of(check.policy), check, step, now, allAllowed);
-        if (step.next !== undefined && !dryRun) commit(check, step, now);
-        return verdictOf(step);
+      const verdicts = changes.map((change): Verdict => {
+        const changed = carryOut(change, now);
+        return { ...verdictOf(look(change, 0, now)), changed };
       });
       return { now, verdicts, source: 'store' };
     },
     forget(key, policies) {
-      for (const policy of policies) tables.of(policy).delete(key);
+      for (const policy of policies) {
+        const table = tables.of(policy);
+        table.delete(key);
+        blocks.delete(table, key);
+      }
     },
     history(key, policy) {
       const log = checkIsLog(policy);
@@ -94,11 +178,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     },
     stats: () => ({ keys: tables.size, evicted }),
   };
-}
-
-/** Nothing is spent after all: what is told is what a look would see, though still that it would have been allowed. */
-function unspent(table: Table, { key, policy }: Check, step: Verdict, now: number, allAllowed: boolean): Verdict {
-  return { ...verdictOf(table.step(key, now, 0, policy)), delay: allAllowed ? step.delay : 0 };
 }
 
 /** The step without what it does to the state, which is nobody else's business. */
@@ -113,6 +192,8 @@ class Tables {
   readonly #byPolicy = new WeakMap<Policy, Table>();
   readonly #hash: HashKey = randomHash();
   readonly #shards: number;
+  #lastPolicy: Policy | undefined;
+  #lastTable: Table | undefined;
   #untilSweep = SWEEP_EVERY;
   #swept = 0;
 
@@ -121,11 +202,18 @@ class Tables {
   }
 
   get size(): number {
-    return this.all.reduce((sum, table) => sum + table.size, 0);
+    let size = 0;
+    for (const table of this.all) size += table.size;
+    return size;
   }
 
+  /** Most stores serve one policy, so the one that was asked for last is likely. */
   of(policy: Policy): Table {
-    return this.#byPolicy.get(policy) ?? this.#findOrMake(policy);
+    if (policy === this.#lastPolicy) return this.#lastTable!;
+    const table = this.#byPolicy.get(policy) ?? this.#findOrMake(policy);
+    this.#lastPolicy = policy;
+    this.#lastTable = table;
+    return table;
   }
 
   #findOrMake(policy: Policy): Table {
@@ -160,7 +248,7 @@ class Tables {
   }
 }
 
-/** A power of two, so that each shard has about a thousand keys when the store is full: small enough to rebuild unnoticed. */
+/** A power of two, so that a shard of a full store is small enough to be rebuilt unnoticed. */
 function shardsFor(maxKeys: number): number {
   let shards = 1;
   while (shards < MAX_SHARDS && shards * KEYS_PER_SHARD < maxKeys) shards *= 2;

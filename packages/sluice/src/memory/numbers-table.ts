@@ -1,12 +1,15 @@
 /**
- * The table of states that are a few numbers. Many small shards, so that growing never stops the world: one of them is
+ * The table of states that are a few numbers. It has many shards, so that growing never stops the world: one of them is
  * rebuilt at a time. There is nothing in it for the garbage collector to walk, whatever the number of keys.
  */
-import type { Algorithm, Numbers, Step } from '../model/algorithm.ts';
+import type { Adjustment, Algorithm, Numbers, Spent, Step } from '../model/algorithm.ts';
 import { limitOf, type Policy } from '../model/policy.ts';
 import type { HashKey } from './hash.ts';
 import { Shard } from './shard.ts';
 import type { Candidate, Table } from './table.ts';
+
+/** Slots looked at in one sweep: enough to keep up with any rate of new keys, too few to notice. */
+const SWEEP_SLOTS = 128;
 
 export class NumbersTable implements Table {
   size = 0;
@@ -16,11 +19,15 @@ export class NumbersTable implements Table {
   readonly #shards: (Shard | undefined)[];
   /** The numbers the policy had last; they decide how constrained a state is. */
   #policy: Policy;
-  /** Where the key that was asked for last is, so that a commit right after a step need not search again. */
-  #foundKey: string | undefined;
-  #foundShard: Shard;
-  #foundSlot = -1;
+  /** The key that was found: its hash, its shard and its slot there, or -1. */
+  #low = 0;
+  #high = 0;
+  #shard: Shard;
+  #slot = -1;
+  /** The state a transition is told, copied here because a new array for each costs more than deciding. */
+  readonly #state = new Float64Array(3);
   #sweepShard = 0;
+  #sweepSlot = 0;
   #cursorShard = 0;
   #cursorSlot = 0;
 
@@ -30,44 +37,71 @@ export class NumbersTable implements Table {
     this.#policy = policy;
     this.#hash = hash;
     this.#shards = Array.from({ length: shards }, () => undefined);
-    this.#foundShard = new Shard(algorithm.width);
+    this.#shard = new Shard(algorithm.width);
   }
 
-  step(key: string, now: number, cost: number, policy: Policy): Step<Numbers> {
-    this.#policy = policy;
-    this.#find(key);
-    return this.#algorithm.transition(liveState(this.#foundShard, this.#foundSlot, now), now, cost, policy);
+  /** The high word of the hash chooses the shard, the low word the slot in it. */
+  find(key: string): boolean {
+    const { low, high } = this.#hash(key);
+    const shard = this.#shards[high & (this.#shards.length - 1)] ?? this.#addShard(high);
+    this.#low = low;
+    this.#high = high;
+    this.#shard = shard;
+    this.#slot = shard.find(low, high);
+    return this.#slot >= 0;
   }
 
-  has(key: string): boolean {
-    this.#find(key);
-    return this.#foundSlot >= 0;
+  step(now: number, cost: number, policy: Policy): Step {
+    if (policy !== this.#policy) this.#policy = policy;
+    return this.#algorithm.transition(this.#liveState(this.#shard, this.#slot, now), now, cost, policy);
   }
 
-  commit(key: string, now: number, step: Step<Numbers>): void {
-    this.#find(key);
-    const shard = this.#foundShard;
-    if (this.#foundSlot < 0) {
+  commit(now: number, step: Step): void {
+    this.#write(now, step.resetAfter, step.next);
+  }
+
+  #write(now: number, resetAfter: number, state: Numbers): void {
+    const shard = this.#shard;
+    if (this.#slot < 0) {
       const before = shard.taken;
-      this.#foundSlot = shard.take(this.#hash(key), now);
+      this.#slot = shard.take(this.#low, this.#high, now);
       this.size += shard.taken - before;
     }
-    shard.write(this.#foundSlot, now + step.resetAfter, step.next!);
+    shard.write(this.#slot, now + resetAfter, state);
+  }
+
+  penalize(now: number, cost: number, policy: Policy): number {
+    return this.#adjust(this.#algorithm.penalize(this.#found(now), now, cost, policy), now, policy);
+  }
+
+  refund(now: number, cost: number, spent: Spent | undefined, policy: Policy): number {
+    return this.#adjust(this.#algorithm.refund(this.#found(now), now, cost, spent, policy), now, policy);
+  }
+
+  /** What the new state means from here on says a look at it. */
+  #adjust({ units, next }: Adjustment, now: number, policy: Policy): number {
+    if (next === undefined) return 0;
+    const { resetAfter } = this.#algorithm.transition(next, now, 0, policy);
+    this.#write(now, resetAfter, next);
+    return units;
   }
 
   delete(key: string): void {
-    this.#find(key);
-    if (this.#foundSlot >= 0) this.#remove(this.#foundShard, this.#foundSlot);
+    if (this.find(key)) this.#remove(this.#shard, this.#slot);
   }
 
   sweep(now: number): void {
     const shard = this.#shards[this.#sweepShard];
-    this.#sweepShard = (this.#sweepShard + 1) % this.#shards.length;
-    if (shard === undefined) return;
-    const before = shard.taken;
-    shard.sweep(now);
-    this.size += shard.taken - before;
-    this.#foundKey = undefined;
+    const from = this.#sweepSlot;
+    this.#sweepSlot += SWEEP_SLOTS;
+    const before = shard === undefined ? 0 : shard.taken;
+    shard?.sweep(from, this.#sweepSlot, now);
+    if (shard === undefined || this.#sweepSlot >= shard.capacity) {
+      shard?.shrink(now);
+      this.#sweepShard = (this.#sweepShard + 1) % this.#shards.length;
+      this.#sweepSlot = 0;
+    }
+    this.size += (shard === undefined ? 0 : shard.taken) - before;
   }
 
   nextCandidate(now: number): Candidate | undefined {
@@ -85,7 +119,7 @@ export class NumbersTable implements Table {
   }
 
   #candidate(shard: Shard, slot: number, now: number): Candidate {
-    const { remaining } = this.#algorithm.transition(liveState(shard, slot, now), now, 0, this.#policy);
+    const { remaining } = this.#algorithm.transition(this.#liveState(shard, slot, now), now, 0, this.#policy);
     return {
       freeShare: remaining / limitOf(this.#policy),
       forgetAt: shard.forgetAt(slot),
@@ -96,25 +130,21 @@ export class NumbersTable implements Table {
   #remove(shard: Shard, slot: number): void {
     shard.remove(slot);
     this.size -= 1;
-    this.#foundKey = undefined;
   }
 
-  /** The high word of the hash chooses the shard, the low word the slot in it. */
-  #find(key: string): void {
-    if (key === this.#foundKey) return;
-    const hash = this.#hash(key);
-    const index = hash.high & (this.#shards.length - 1);
-    let shard = this.#shards[index];
-    if (shard === undefined) {
-      shard = new Shard(this.#algorithm.width);
-      this.#shards[index] = shard;
-    }
-    this.#foundKey = key;
-    this.#foundShard = shard;
-    this.#foundSlot = shard.find(hash);
+  #found(now: number): Numbers | undefined {
+    return this.#liveState(this.#shard, this.#slot, now);
   }
-}
 
-function liveState(shard: Shard, slot: number, now: number): Numbers | undefined {
-  return slot < 0 || shard.forgetAt(slot) <= now ? undefined : shard.state(slot);
+  #liveState(shard: Shard, slot: number, now: number): Numbers | undefined {
+    if (slot < 0 || shard.forgetAt(slot) <= now) return undefined;
+    shard.read(slot, this.#state);
+    return this.#state;
+  }
+
+  #addShard(high: number): Shard {
+    const shard = new Shard(this.#algorithm.width);
+    this.#shards[high & (this.#shards.length - 1)] = shard;
+    return shard;
+  }
 }

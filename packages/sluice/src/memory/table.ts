@@ -1,5 +1,5 @@
 /** What the memory store needs of a table of states, whatever the states are. One table holds the states of one policy. */
-import type { Step } from '../model/algorithm.ts';
+import type { Spent, Step } from '../model/algorithm.ts';
 import type { Policy } from '../model/policy.ts';
 
 /** A state that could be evicted, as it stands now. */
@@ -12,15 +12,20 @@ export interface Candidate {
   evict(): void;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a table is only ever given its own policies and its own steps back.
-export interface Table<P extends Policy = any, Change = any> {
+// biome-ignore lint/suspicious/noExplicitAny: a table is only ever given its own policies.
+export interface Table<P extends Policy = any> {
   /** States held, those that mean nothing any more and were not collected yet included. */
   readonly size: number;
-  /** What the attempt would do to this key. */
-  step(key: string, now: number, cost: number, policy: P): Step<Change>;
-  has(key: string): boolean;
-  /** Carries a step with a next state out. */
-  commit(key: string, now: number, step: Step<Change>, policy: P): void;
+  /** Turns to a key, for the `step` and the `commit` that follow, and says whether a state of it is held. */
+  find(key: string): boolean;
+  /** What the attempt would do to the key that was found. */
+  step(now: number, cost: number, policy: P): Step;
+  /** Carries a step that changes something out, on the key that was found. */
+  commit(now: number, step: Step, policy: P): void;
+  /** Spends on the key that was found even if it does not fit, and says how many units that were. */
+  penalize(now: number, cost: number, policy: P): number;
+  /** Gives units back to the key that was found, as many as may be, and says how many those were. */
+  refund(now: number, cost: number, spent: Spent | undefined, policy: P): number;
   delete(key: string): void;
   /** Collects a bounded number of states that mean nothing any more; the next call goes on from there. */
   sweep(now: number): void;

@@ -9,6 +9,9 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() };
 
+/** Milliseconds since some moment of its own: it never steps back, so it measures how long something takes and no dates. */
+export const monotonicClock: Clock = { now: () => performance.now() };
+
 /** A reading as whole microseconds. A clock that answers nonsense is an error, never a NaN in a decision. */
 export function readMicros(clock: Clock): number {
   return toTime(checkTime(clock.now(), 'clock.now()'));

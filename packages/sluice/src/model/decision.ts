@@ -3,6 +3,8 @@
 /** The answer of one policy. */
 export interface Decision {
   readonly policy: string;
+  /** Whom it is about: only in the answer to an attempt on several keys. */
+  readonly key?: string | undefined;
   readonly allowed: boolean;
   readonly limit: number;
   /** Whole units that would be allowed right now, after this attempt. */

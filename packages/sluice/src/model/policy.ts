@@ -202,7 +202,8 @@ function refuseEndlessMemory(policy: Policy, path: string): void {
   });
 }
 
-function recoveryTimeMs(policy: Policy): number {
+/** In which time everything comes back: the window, or how long an empty bucket takes to be as good as new. */
+export function recoveryTimeMs(policy: Policy): number {
   switch (policy.algorithm) {
     case 'token-bucket':
       return (policy.capacity / policy.refillRate) * 1e3;

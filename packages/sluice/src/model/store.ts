@@ -2,6 +2,7 @@
  * What keeps the state and applies a step atomically. A store knows atomicity, not limits; an algorithm knows limits, not
  * stores. Layers wrap a store and are stores again.
  */
+import type { Spent } from './algorithm.ts';
 import type { HistoryEntry } from './decision.ts';
 import { Kind, SluiceError } from './errors.ts';
 import type { Policy, SlidingWindowLogPolicy } from './policy.ts';
@@ -21,6 +22,8 @@ export interface Verdict {
   readonly retryAfter: number;
   readonly resetAfter: number;
   readonly delay: number;
+  /** After a change: how many units were spent or given back. */
+  readonly changed?: number | undefined;
 }
 
 export interface Verdicts {
@@ -56,23 +59,17 @@ export interface ShortWay {
 
 /**
  * A change of one state that is not an attempt: it is always carried out, and never asks whether it fits.
- * - refund: gives units back, but never lifts the state above what it would have been without the spend. `spentUntil` says which
- *   spend: when its state would have been as good as new, that is its `now + resetAfter`, in microseconds. Without it the latest
- *   one is meant.
+ * - refund: gives units back, but never lifts the state above what it would have been without the spend. `spent` says which one;
+ *   without it the latest is meant, a moment ago.
  * - penalize: spends even if it does not fit, down to empty and never below.
  * - block: denies everything until `duration` microseconds from now, whatever the algorithm says. unblock ends that.
  */
-export type Change =
-  | {
-      readonly verb: 'refund';
-      readonly key: string;
-      readonly policy: Policy;
-      readonly cost: number;
-      readonly spentUntil?: number | undefined;
-    }
-  | { readonly verb: 'penalize'; readonly key: string; readonly policy: Policy; readonly cost: number }
-  | { readonly verb: 'block'; readonly key: string; readonly policy: Policy; readonly duration: number }
-  | { readonly verb: 'unblock'; readonly key: string; readonly policy: Policy };
+export type Change = { readonly key: string; readonly policy: Policy } & (
+  | { readonly verb: 'refund'; readonly cost: number; readonly spent?: Spent | undefined }
+  | { readonly verb: 'penalize'; readonly cost: number }
+  | { readonly verb: 'block'; readonly duration: number }
+  | { readonly verb: 'unblock' }
+);
 
 /**
  * The contract, which `storeContract` in sluice/testing checks:

@@ -10,8 +10,8 @@ import { type Answers, type Ask, askOne, askSeveral } from './ask.ts';
 import { type BatchOptions, batchedAttempts } from './batch.ts';
 import { type KeyNamer, type KeyOptions, keyNamer } from './keys.ts';
 import { checkFunction, type RunScript } from './run-script.ts';
-import { forgetScript, historyScript } from './scripts.generated.ts';
-import { readHistory, wirePolicy } from './wire.ts';
+import { changeScript, forgetScript, historyScript } from './scripts.generated.ts';
+import { changeWords, readChanges, readHistory, wirePolicy } from './wire.ts';
 
 export interface RedisStoreOptions extends KeyOptions {
   /** For tests and simulations. Without it the server's own clock decides, which all processes share. */
@@ -45,8 +45,9 @@ export function redisStoreOver(
       // A supplied clock may move between two attempts of one turn, so there each goes by itself.
       return clock === undefined ? attempt(ask) : askOne(run, now(), ask).then(onlyAnswer);
     },
-    change() {
-      throw new Error('not yet');
+    async change(changes) {
+      const keys = changes.map(({ key, policy }) => nameOf(key, policy));
+      return readChanges(await run(changeScript, keys, [now(), ...changes.flatMap(changeWords)]), changes.length);
     },
     async forget(key, policies) {
       await run(

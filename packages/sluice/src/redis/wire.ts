@@ -3,7 +3,7 @@ import type { HistoryEntry } from '../model/decision.ts';
 import { MICROS_PER_SECOND, toMicros } from '../model/duration.ts';
 import { SluiceError } from '../model/errors.ts';
 import { type AlgorithmCode, algorithmCode, type Policy } from '../model/policy.ts';
-import type { Verdict } from '../model/store.ts';
+import type { Change, Verdict, Verdicts } from '../model/store.ts';
 import type { Answers } from './ask.ts';
 
 /** What a policy is for the scripts: the letter of its algorithm and the three arguments its Lua file names. */
@@ -94,6 +94,38 @@ export function readLines(reply: unknown, attempts: number, policies: number): A
     });
   });
   return { now: now[0]!, each };
+}
+
+/** How change.lua takes a change. */
+export function changeWords(change: Change): string[] {
+  const { code, words } = wirePolicy(change.policy);
+  return [change.verb, code, ...words, ...amountWords(change)];
+}
+
+function amountWords(change: Change): [amount: string, spentAt: string, spentUntil: string] {
+  switch (change.verb) {
+    case 'refund':
+      return [String(change.cost), String(change.spent?.at ?? ''), String(change.spent?.until ?? '')];
+    case 'penalize':
+      return [String(change.cost), '', ''];
+    case 'block':
+      return [String(change.duration), '', ''];
+    case 'unblock':
+      return ['0', '', ''];
+  }
+}
+
+/** The reply of change.lua: a line for each change, three numbers and by how much the state changed. */
+export function readChanges(reply: unknown, changes: number): Verdicts {
+  const [first = '', ...lines] = String(reply).split('\n');
+  const now = Number(first);
+  const verdicts = lines.map((line) => {
+    const [remaining, resetAfter, more, changed] = line.split(' ').map(Number);
+    return { ...verdictOf(remaining!, resetAfter!, more!), changed };
+  });
+  const isWhole = verdicts.every(({ changed, resetAfter }) => Number.isFinite(changed) && resetAfter >= 0);
+  if (verdicts.length !== changes || !isWhole || !Number.isSafeInteger(now)) throw unexpected(reply);
+  return { now, verdicts, source: 'store' };
 }
 
 /** The reply of history.lua: time, units, time, units, ... */

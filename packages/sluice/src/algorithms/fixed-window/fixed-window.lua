@@ -10,7 +10,8 @@ local function written(start, count)
   return text
 end
 
-local function transition(now, cost, raw)
+-- The window that counts, and what is stored if it is a number.
+local function current(now, raw)
   local opens = align == 'epoch' and now - now % size or now
   local start, count, packed, reanchored = opens, 0, nil, false
   if raw then
@@ -30,6 +31,11 @@ local function transition(now, cost, raw)
     elseif start < opens then start, count = opens, 0
     else start = opens end
   end
+  return start, count, reanchored, packed
+end
+
+local function transition(now, cost, raw)
+  local start, count, reanchored, packed = current(now, raw)
   local until_end = start + size - now
   local remaining = limit - count
   if remaining < 0 then remaining = 0 end
@@ -46,4 +52,20 @@ local function transition(now, cost, raw)
   return remaining, retry, reset, 0, state, delta
 end
 
-return transition
+-- The next state, if it changes, and by how many units.
+local function penalize(now, cost, raw)
+  local start, count = current(now, raw)
+  local spent = math.min(cost, limit - count)
+  if spent <= 0 then return nil, 0 end
+  return written(start, count + spent), spent
+end
+
+local function refund(now, cost, raw, spent_at, spent_until)
+  local start, count = current(now, raw)
+  local back = math.min(cost, count)
+  if spent_at and spent_until ~= start + size then back = 0 end
+  if back == 0 then return nil, 0 end
+  return written(start, count - back), back
+end
+
+return transition, penalize, refund

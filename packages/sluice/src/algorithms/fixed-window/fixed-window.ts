@@ -5,7 +5,7 @@
  * State: [window start, count]. Twin: fixed-window.lua.
  */
 import type { Algorithm, Numbers } from '../../model/algorithm.ts';
-import { deny, look, spend } from '../../model/algorithm.ts';
+import { allow, becoming, deny, NEVER, UNCHANGED } from '../../model/algorithm.ts';
 import { toMicros } from '../../model/duration.ts';
 import type { FixedWindowPolicy } from '../../model/policy.ts';
 
@@ -14,31 +14,49 @@ export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy> = {
   transition(state, now, cost, { limit, window, align }) {
     const size = toMicros(window);
     const opens = align === 'epoch' ? now - (now % size) : now;
-    const reanchored = state !== undefined && state[0]! - now > size;
-    const [start, count] = reanchored ? [opens, state[1]!] : windowAt(state, now, size, align, opens);
+    const since = state === undefined ? NEVER : state[0]!;
+    const reanchored = since - now > size;
+    const isOpen = align === 'epoch' ? since >= opens : now - since < size;
+    const start = isOpen && !reanchored ? startOf(since, now, size, align, opens) : opens;
+    const count = isOpen ? state![1]! : 0;
     const untilEnd = start + size - now;
     const room = Math.max(0, limit - count);
 
+    if (cost > 0 && cost <= room) return becoming(allow(room - cost, untilEnd), start, count + cost);
     const reset = count === 0 ? 0 : untilEnd;
-
-    if (cost === 0) return look(room, reset);
-    if (cost <= room) return spend(room - cost, untilEnd, [start, count + cost]);
-    const retry = cost > limit ? Number.POSITIVE_INFINITY : untilEnd;
-    return deny(room, retry, reset, reanchored ? [start, count] : undefined);
+    if (cost === 0) return allow(room, reset);
+    const denied = deny(room, cost > limit ? Number.POSITIVE_INFINITY : untilEnd, reset);
+    return reanchored ? becoming(denied, start, count) : denied;
+  },
+  penalize(state, now, cost, policy) {
+    const [start, count] = windowOf(state, now, policy);
+    const spent = Math.min(cost, policy.limit - count);
+    return spent <= 0 ? UNCHANGED : { units: spent, next: [start, count + spent] };
+  },
+  /** What was spent in another window is forgotten with it. */
+  refund(state, now, cost, spent, policy) {
+    const [start, count] = windowOf(state, now, policy);
+    const back = spent !== undefined && spent.until !== start + toMicros(policy.window) ? 0 : Math.min(cost, count);
+    return back === 0 ? UNCHANGED : { units: back, next: [start, count - back] };
   },
 };
 
-/** The window that counts now. One that starts later than now is used as it is: time going backwards opens no new one. */
-function windowAt(
+/** The window that counts now: where it starts, and what is in it. */
+function windowOf(
   state: Numbers | undefined,
   now: number,
-  size: number,
-  align: FixedWindowPolicy['align'],
-  opens: number,
-): readonly [start: number, count: number] {
-  if (state === undefined) return [opens, 0];
-  const [start = 0, count = 0] = state;
-  if (align === 'first') return now - start < size ? [start, count] : [opens, 0];
-  if (start > now) return [start - (start % size), count];
-  return start >= opens ? [opens, count] : [opens, 0];
+  { window, align }: FixedWindowPolicy,
+): [start: number, count: number] {
+  const size = toMicros(window);
+  const opens = align === 'epoch' ? now - (now % size) : now;
+  const since = state === undefined ? NEVER : state[0]!;
+  const isOpen = align === 'epoch' ? since >= opens : now - since < size;
+  if (!isOpen) return [opens, 0];
+  return [since - now > size ? opens : startOf(since, now, size, align, opens), state![1]!];
+}
+
+/** Where an open window starts. One that starts later than now is used as it is: time going backwards opens no new one. */
+function startOf(since: number, now: number, size: number, align: FixedWindowPolicy['align'], opens: number): number {
+  if (align === 'first') return since;
+  return since > now ? since - (since % size) : opens;
 }

@@ -6,10 +6,14 @@
 import type { Algorithm } from '../../model/algorithm.ts';
 import { toMicros } from '../../model/duration.ts';
 import type { GcraPolicy } from '../../model/policy.ts';
-import { bookingStep } from '../shared/horizon.ts';
+import { bookingStep, movedAway, movedBack } from '../shared/horizon.ts';
 
 export const gcraAlgorithm: Algorithm<GcraPolicy> = {
   width: 2,
   transition: (state, now, cost, { limit, period, capacity }) =>
     bookingStep(state, now, cost, capacity, toMicros(period) / limit, false),
+  penalize: (state, now, cost, { limit, period, capacity }) =>
+    movedAway(state, now, cost, capacity, toMicros(period) / limit),
+  refund: (state, now, cost, spent, { limit, period, capacity }) =>
+    movedBack(state, now, cost, spent, capacity, toMicros(period) / limit, false),
 };

@@ -9,8 +9,8 @@
 import type { Algorithm } from '../../model/algorithm.ts';
 import { MICROS_PER_SECOND } from '../../model/duration.ts';
 import type { LeakyBucketPolicy } from '../../model/policy.ts';
-import { bookingStep } from '../shared/horizon.ts';
-import { drainingStep } from '../shared/level.ts';
+import { bookingStep, movedAway, movedBack } from '../shared/horizon.ts';
+import { drainingStep, loweredLevel, raisedLevel } from '../shared/level.ts';
 
 export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy> = {
   width: 2,
@@ -18,4 +18,12 @@ export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy> = {
     mode === 'shaping'
       ? bookingStep(state, now, cost, capacity, MICROS_PER_SECOND / leakRate, true)
       : drainingStep(state, now, cost, capacity, leakRate),
+  penalize: (state, now, cost, { capacity, leakRate, mode }) =>
+    mode === 'shaping'
+      ? movedAway(state, now, cost, capacity, MICROS_PER_SECOND / leakRate)
+      : raisedLevel(state, now, cost, capacity, leakRate),
+  refund: (state, now, cost, spent, { capacity, leakRate, mode }) =>
+    mode === 'shaping'
+      ? movedBack(state, now, cost, spent, capacity, MICROS_PER_SECOND / leakRate, true)
+      : loweredLevel(state, now, cost, spent, capacity, leakRate),
 };

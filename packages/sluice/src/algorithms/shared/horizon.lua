@@ -35,7 +35,8 @@ local function written(whole, fraction)
   return text
 end
 
-local function transition(now, cost, raw)
+-- The horizon that counts, and how far it is away.
+local function current(now, raw)
   local whole, fraction, stored = now, 0, nil
   if raw then
     stored = tonumber(raw)
@@ -48,7 +49,11 @@ local function transition(now, cost, raw)
     fraction = before % 1
     whole = now + (before - fraction)
   elseif before <= tolerance then whole, fraction, before = now, 0, 0 end
+  return whole, fraction, before, reanchored, stored
+end
 
+local function transition(now, cost, raw)
+  local whole, fraction, before, reanchored, stored = current(now, raw)
   local ahead, retry, reset, delay, state, delta = whole - now, 0, 0, 0, nil, nil
   local fits = (capacity - cost) * interval + tolerance
   if cost > 0 and before <= fits then
@@ -70,4 +75,28 @@ local function transition(now, cost, raw)
   return remaining, retry, reset, delay, state, delta
 end
 
-return transition
+-- The next state, if it changes, and by how many units.
+local function moved(whole, fraction, by)
+  if by == 0 then return nil, 0 end
+  local beyond = fraction + by
+  local rest = beyond % 1
+  return written(whole + (beyond - rest), rest), math.abs(by) / interval
+end
+
+local function penalize(now, cost, raw)
+  local whole, fraction, before = current(now, raw)
+  return moved(whole, fraction, math.max(0, math.min(cost * interval, capacity * interval - before)))
+end
+
+local function refund(now, cost, raw, spent_at, spent_until)
+  local whole, fraction, before = current(now, raw)
+  local back = math.min(cost * interval, before)
+  if spent_at then
+    back = math.min(back, math.max(cost * interval, spent_until - spent_at - 1) - (now - spent_at))
+    -- Behind a slot that is given back others may stand, who go on waiting for theirs: only the last one is free again.
+    if delays == '1' and now + time_until(whole - now, fraction, tolerance) ~= spent_until then back = 0 end
+  end
+  return moved(whole, fraction, -math.max(0, back))
+end
+
+return transition, penalize, refund

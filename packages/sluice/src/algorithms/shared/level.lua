@@ -24,7 +24,8 @@ local function drain_time(from, target)
   return elapsed
 end
 
-local function transition(now, cost, raw)
+-- The level as stored and since when, and what is left of it at the time that counts.
+local function current(now, raw)
   local level, since = 0, now
   if raw then level, since = struct.unpack('<dd', raw) end
   if level > capacity then level = capacity end
@@ -33,7 +34,11 @@ local function transition(now, cost, raw)
   local at = since > now and since or now
   local left = level - ((at - since) * rate) / 1e6
   if left <= tolerance then left = 0 end
+  return level, since, at, left, reanchored
+end
 
+local function transition(now, cost, raw)
+  local level, since, at, left, reanchored = current(now, raw)
   local retry, reset, state, delta = 0, 0, nil, nil
   if cost > 0 and left <= capacity - cost + tolerance then
     left = left + cost
@@ -51,4 +56,23 @@ local function transition(now, cost, raw)
   return remaining, retry, reset, 0, state, delta
 end
 
-return transition
+-- The next state, if it changes, and by how many units.
+local function penalize(now, cost, raw)
+  local _, _, at, left = current(now, raw)
+  local spent = math.min(cost, capacity - left)
+  if spent <= 0 then return nil, 0 end
+  return struct.pack('<dd', left + spent, at), spent
+end
+
+local function refund(now, cost, raw, spent_at, spent_until)
+  local _, _, at, left = current(now, raw)
+  local back = math.min(cost, left)
+  if spent_at then
+    local since_then = math.max(cost, ((spent_until - spent_at - 1) * rate) / 1e6) - ((at - spent_at) * rate) / 1e6
+    back = math.min(back, since_then)
+  end
+  if back <= 0 then return nil, 0 end
+  return struct.pack('<dd', left - back, at), back
+end
+
+return transition, penalize, refund

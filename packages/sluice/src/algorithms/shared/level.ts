@@ -3,8 +3,8 @@
  * State: [level in units, the whole microsecond it was measured at]. The level is kept relative to that time, because an
  * absolute moment with a fraction of a microsecond does not fit a double. Twin: level.lua.
  */
-import type { Numbers, Step } from '../../model/algorithm.ts';
-import { deny, look, spend, TIME_TOLERANCE, UNIT_TOLERANCE } from '../../model/algorithm.ts';
+import type { Adjustment, Numbers, Spent, Step } from '../../model/algorithm.ts';
+import { allow, becoming, deny, TIME_TOLERANCE, UNCHANGED, UNIT_TOLERANCE } from '../../model/algorithm.ts';
 import { MICROS_PER_SECOND } from '../../model/duration.ts';
 
 /** One attempt against a level of at most `capacity` that drains `rate` units a second. */
@@ -14,10 +14,10 @@ export function drainingStep(
   cost: number,
   capacity: number,
   rate: number,
-): Step<Numbers> {
-  const tolerance = Math.min(UNIT_TOLERANCE, (TIME_TOLERANCE * rate) / MICROS_PER_SECOND);
-  const [stored = 0, storedAt = now] = state ?? [];
-  const level = Math.min(stored, capacity);
+): Step {
+  const tolerance = toleranceOf(rate);
+  const level = state === undefined ? 0 : Math.min(state[0]!, capacity);
+  const storedAt = state === undefined ? now : state[1]!;
   const reanchored = storedAt - now > (capacity / rate) * MICROS_PER_SECOND;
   const since = reanchored ? now : storedAt;
   const at = Math.max(now, since);
@@ -26,14 +26,61 @@ export function drainingStep(
   if (cost > 0 && left <= capacity - cost + tolerance) {
     const after = Math.min(capacity, left + cost);
     const reset = at - now + drainTime(after, tolerance, rate);
-    return spend(wholeRoom(capacity, after, tolerance), reset, [after, at]);
+    return becoming(allow(wholeRoom(capacity, after, tolerance), reset), after, at);
   }
   const room = wholeRoom(capacity, left, tolerance);
   const reset = left === 0 ? 0 : since - now + drainTime(level, tolerance, rate);
-  if (cost === 0) return look(room, reset);
+  if (cost === 0) return allow(room, reset);
   const fits = capacity - cost + tolerance;
   const retry = cost > capacity ? Number.POSITIVE_INFINITY : since - now + drainTime(level, fits, rate);
-  return deny(room, retry, reset, reanchored ? [level, now] : undefined);
+  const denied = deny(room, retry, reset);
+  return reanchored ? becoming(denied, level, now) : denied;
+}
+
+function toleranceOf(rate: number): number {
+  return Math.min(UNIT_TOLERANCE, (TIME_TOLERANCE * rate) / MICROS_PER_SECOND);
+}
+
+/** What is left of the level, and at what time: the stored one when that is later than now. */
+function leftOf(state: Numbers | undefined, now: number, capacity: number, rate: number): [left: number, at: number] {
+  if (state === undefined) return [0, now];
+  const since = state[1]! - now > (capacity / rate) * MICROS_PER_SECOND ? now : state[1]!;
+  const at = Math.max(now, since);
+  return [drained(Math.min(state[0]!, capacity), at - since, rate, toleranceOf(rate)), at];
+}
+
+export function raisedLevel(
+  state: Numbers | undefined,
+  now: number,
+  cost: number,
+  capacity: number,
+  rate: number,
+): Adjustment {
+  const [left, at] = leftOf(state, now, capacity, rate);
+  const spent = Math.min(cost, capacity - left);
+  return spent <= 0 ? UNCHANGED : { units: spent, next: [left + spent, at] };
+}
+
+/**
+ * What a spend has left behind drains with everything else, so only what is surely still there of it can be given back: the
+ * level right after it, drained since as if nothing had been added.
+ */
+export function loweredLevel(
+  state: Numbers | undefined,
+  now: number,
+  cost: number,
+  spent: Spent | undefined,
+  capacity: number,
+  rate: number,
+): Adjustment {
+  const [left, at] = leftOf(state, now, capacity, rate);
+  const back = spent === undefined ? Math.min(cost, left) : Math.min(cost, left, stillThere(cost, spent, at, rate));
+  return back <= 0 ? UNCHANGED : { units: back, next: [left - back, at] };
+}
+
+function stillThere(cost: number, { at: spentAt, until }: Spent, at: number, rate: number): number {
+  const then = Math.max(cost, ((until - spentAt - 1) * rate) / MICROS_PER_SECOND);
+  return then - ((at - spentAt) * rate) / MICROS_PER_SECOND;
 }
 
 function drained(level: number, elapsed: number, rate: number, tolerance: number): number {

@@ -34,7 +34,8 @@ local function written(start, current, previous)
   return text
 end
 
-local function transition(now, cost, raw)
+-- The windows that count, the room there is, and what is stored if it is a number.
+local function windows(now, raw)
   local opens = now - now % size
   local start, current, previous, packed, reanchored = opens, 0, 0, nil, false
   if raw then
@@ -61,7 +62,11 @@ local function transition(now, cost, raw)
   local remaining = limit - current
   if previous > 0 then remaining = remaining - faded(previous, elapsed) end
   if remaining < 0 then remaining = 0 end
+  return start, current, previous, remaining, reanchored, packed
+end
 
+local function transition(now, cost, raw)
+  local start, current, previous, remaining, reanchored, packed = windows(now, raw)
   local retry, reset, state, delta = 0, 0, nil, nil
   if cost > 0 and cost <= remaining then
     current, remaining = current + cost, remaining - cost
@@ -86,4 +91,27 @@ local function transition(now, cost, raw)
   return remaining, retry, reset, 0, state, delta
 end
 
-return transition
+-- The next state, if it changes, and by how many units.
+local function penalize(now, cost, raw)
+  local start, current, previous, remaining = windows(now, raw)
+  local spent = math.min(cost, remaining)
+  if spent == 0 then return nil, 0 end
+  return written(start, current + spent, previous), spent
+end
+
+-- From the count that was charged: that of the window of the spend, unless all of that spend's state has faded.
+local function refund(now, cost, raw, spent_at, spent_until)
+  if spent_at and spent_until <= now then return nil, 0 end
+  local start, current, previous = windows(now, raw)
+  local charged = spent_at and spent_at - spent_at % size or start
+  if charged == start then
+    local back = math.min(cost, current)
+    if back > 0 then return written(start, current - back, previous), back end
+  elseif charged == start - size then
+    local back = math.min(cost, previous)
+    if back > 0 then return written(start, current, previous - back), back end
+  end
+  return nil, 0
+end
+
+return transition, penalize, refund

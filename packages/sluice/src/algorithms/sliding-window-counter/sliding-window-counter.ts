@@ -4,7 +4,7 @@
  * 2 x limit in any time of one window. State: [window start, current, previous]. Twin: sliding-window-counter.lua.
  */
 import type { Algorithm, Numbers } from '../../model/algorithm.ts';
-import { deny, look, spend, TIME_TOLERANCE, UNIT_TOLERANCE } from '../../model/algorithm.ts';
+import { allow, becoming, deny, NEVER, TIME_TOLERANCE, UNCHANGED, UNIT_TOLERANCE } from '../../model/algorithm.ts';
 import { toMicros } from '../../model/duration.ts';
 import type { SlidingWindowCounterPolicy } from '../../model/policy.ts';
 
@@ -12,37 +12,71 @@ export const slidingWindowCounterAlgorithm: Algorithm<SlidingWindowCounterPolicy
   width: 3,
   transition(state, now, cost, { limit, window }) {
     const size = toMicros(window);
-    const reanchored = state !== undefined && state[0]! - now > 2 * size;
-    const [start, current, previous] = reanchored ? gathered(state, now, size, limit) : windowAt(state, now, size);
+    const opens = now - (now % size);
+    const since = state === undefined ? NEVER : state[0]!;
+    const reanchored = since - now > 2 * size;
+    let [start, current, previous] = [opens, 0, 0];
+    if (reanchored) {
+      // After a large step back: everything that was counted, in the window of now, and never more than the limit.
+      current = Math.min(limit, state![1]! + state![2]!);
+    } else if (since >= opens) {
+      // A window that starts later than now is used as it is: time going backwards fades nothing.
+      start = since > now ? since - (since % size) : opens;
+      current = state![1]!;
+      previous = state![2]!;
+    } else if (since >= opens - size) {
+      previous = state![1]!;
+    }
     const elapsed = Math.max(0, now - start);
     const room = Math.max(0, limit - current - faded(previous, elapsed, size));
 
     if (cost > 0 && cost <= room) {
       const counted = current + cost;
-      return spend(room - cost, resetAfter(start, counted, previous, size, now), [start, counted, previous]);
+      const reset = resetAfter(start, counted, previous, size, now);
+      return becoming(allow(room - cost, reset), start, counted, previous);
     }
     const reset = resetAfter(start, current, previous, size, now);
-    if (cost === 0) return look(room, reset);
+    if (cost === 0) return allow(room, reset);
     const retry = cost > limit ? Number.POSITIVE_INFINITY : crossing(start, current, previous, cost, limit, size) - now;
-    return deny(room, retry, reset, reanchored ? [start, current, previous] : undefined);
+    const denied = deny(room, retry, reset);
+    return reanchored ? becoming(denied, start, current, previous) : denied;
+  },
+  penalize(state, now, cost, policy) {
+    const { start, current, previous } = windowsOf(state, now, policy);
+    const faded = fadedAt(previous, now - start, toMicros(policy.window));
+    const spent = Math.min(cost, Math.max(0, policy.limit - current - faded));
+    return spent === 0 ? UNCHANGED : { units: spent, next: [start, current + spent, previous] };
+  },
+  /** From the count that was charged: that of the window of the spend, unless all of that spend's state has faded. */
+  refund(state, now, cost, spent, policy) {
+    if (spent !== undefined && spent.until <= now) return UNCHANGED;
+    const size = toMicros(policy.window);
+    const { start, current, previous } = windowsOf(state, now, policy);
+    const charged = spent === undefined ? start : spent.at - (spent.at % size);
+    const back = Math.min(cost, charged === start ? current : charged === start - size ? previous : 0);
+    if (back === 0) return UNCHANGED;
+    const [kept, before] = charged === start ? [current - back, previous] : [current, previous - back];
+    return { units: back, next: [start, kept, before] };
   },
 };
 
-type Cells = readonly [start: number, current: number, previous: number];
-
-/** The two counts as of now. A window that starts later than now is used as it is: time going backwards fades nothing. */
-function windowAt(state: Numbers | undefined, now: number, size: number): Cells {
-  const opens = now - (now % size);
-  if (state === undefined) return [opens, 0, 0];
-  const [start = 0, current = 0, previous = 0] = state;
-  if (start > now) return [start - (start % size), current, previous];
-  if (start >= opens) return [opens, current, previous];
-  return start >= opens - size ? [opens, 0, current] : [opens, 0, 0];
+function fadedAt(previous: number, elapsed: number, size: number): number {
+  return previous === 0 ? 0 : faded(previous, Math.max(0, elapsed), size);
 }
 
-/** After a large step back: everything that was counted, in the window of now, and never more than the limit. */
-function gathered([, current = 0, previous = 0]: Numbers, now: number, size: number, limit: number): Cells {
-  return [now - (now % size), Math.min(limit, current + previous), 0];
+/** The windows that count now, as the transition sees them. */
+function windowsOf(
+  state: Numbers | undefined,
+  now: number,
+  { limit, window }: SlidingWindowCounterPolicy,
+): { start: number; current: number; previous: number } {
+  const size = toMicros(window);
+  const opens = now - (now % size);
+  if (state === undefined) return { start: opens, current: 0, previous: 0 };
+  const [since, current, previous] = [state[0]!, state[1]!, state[2]!];
+  if (since - now > 2 * size) return { start: opens, current: Math.min(limit, current + previous), previous: 0 };
+  if (since >= opens) return { start: since > now ? since - (since % size) : opens, current, previous };
+  return { start: opens, current: 0, previous: since >= opens - size ? current : 0 };
 }
 
 /** What is left of a previous window's count after `elapsed` of the current one. */

@@ -202,4 +202,52 @@ local function history(log, now)
   return listed
 end
 
-return transition, load, save, history
+-- The change to save, if any, and by how many units.
+local function penalize(now, cost, log)
+  local room = transition(now, 0, log)
+  local spent = min(cost, room)
+  if spent == 0 then return nil, 0 end
+  local _, _, _, _, change = transition(now, spent, log)
+  return change, spent
+end
+
+-- Takes units out of the entry that was admitted then, or out of the newest ones. The entries behind it are written anew,
+-- because each of them says how many units came before it.
+local function refund(now, cost, log, spent_at, spent_until)
+  if not log or log.newest - now > size then return nil, 0 end
+  local first = first_live(log, max(now, log.newest) - size)
+  local kept, back = {}, 0
+  for index = log.length - 1, first, -1 do
+    local time, units = time_at(log, index), units_from(log, index) - units_from(log, index + 1)
+    local taken = 0
+    if not spent_at or time == spent_until - size then taken = min(units, cost - back) end
+    back = back + taken
+    if units > taken then kept[#kept + 1] = { time, units - taken } end
+  end
+  if back == 0 then return nil, 0 end
+  return { log = log, kept = kept }, back
+end
+
+-- The log of these entries, newest first, each a time and its units.
+local function rewritten(log, kept)
+  local fresh = { key = log.key, raw = '', newest = 0, total = 0, head = 0, length = 0, capacity = 0,
+    blocked_until = log.blocked_until, time_bytes = log.time_bytes, unit_bytes = log.unit_bytes }
+  local entries = {}
+  for index = 1, #kept do
+    local entry = kept[#kept + 1 - index]
+    fresh.newest, fresh.length = entry[1], index
+    entries[index] = struct.pack(log.entry, entry[1] % 256 ^ log.time_bytes, fresh.total % 256 ^ log.unit_bytes)
+    fresh.total = fresh.total + entry[2]
+  end
+  rebuilt(fresh, table.concat(entries), log.time_bytes, log.unit_bytes)
+  fresh.raw = spliced(fresh.raw, 0, header_of(fresh))
+  return fresh
+end
+
+-- A log that holds nothing but the end of a block.
+local function empty(key)
+  return { key = key, raw = '', newest = 0, total = 0, head = 0, length = 0, capacity = 0, blocked_until = 0,
+    time_bytes = 1, unit_bytes = 1, entry_bytes = 2, entry = entry_format(1, 1) }
+end
+
+return transition, penalize, refund, load, save, history, rewritten, empty, header_of

@@ -6,9 +6,12 @@
  */
 import type { Algorithm } from '../../model/algorithm.ts';
 import type { TokenBucketPolicy } from '../../model/policy.ts';
-import { drainingStep } from '../shared/level.ts';
+import { drainingStep, loweredLevel, raisedLevel } from '../shared/level.ts';
 
 export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy> = {
   width: 2,
   transition: (state, now, cost, { capacity, refillRate }) => drainingStep(state, now, cost, capacity, refillRate),
+  penalize: (state, now, cost, { capacity, refillRate }) => raisedLevel(state, now, cost, capacity, refillRate),
+  refund: (state, now, cost, spent, { capacity, refillRate }) =>
+    loweredLevel(state, now, cost, spent, capacity, refillRate),
 };

@@ -1,4 +1,5 @@
--- The algorithm of a letter, for scripts that take any: its transition, and for a log how to load and save it.
+-- The algorithm of a letter, for scripts that take any: its transition, penalize and refund, and for a log how to load and
+-- save it.
 local code, x, y, z = ...
 x, y = tonumber(x), tonumber(y)
 if code == 't' then return require('token-bucket/token-bucket')(x, y, z) end

@@ -1,7 +1,7 @@
 -- Attempts under one sliding window log, each decided and spent by itself, in order: one of them, or many.
 --   KEYS, ARGV, reply   as in decide-many.lua
 -- A log's change is not a state to go on from, so every attempt reads and writes.
-local transition, load, save = require('sliding-window-log/sliding-window-log')(tonumber(ARGV[2]), tonumber(ARGV[3]))
+local transition, _, _, load, save = require('sliding-window-log/sliding-window-log')(tonumber(ARGV[2]), tonumber(ARGV[3]))
 local now, expiry, set_option, expire_command = require('time')(ARGV[1])
 local _, _, refuse = require('block')()
 

@@ -11,7 +11,7 @@ local first_cost = 4 + policies * 4
 local checks = {}
 for i = 1, policies do
   local at = i * 4
-  local transition, load, save = require('algorithm')(ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
+  local transition, _, _, load, save = require('algorithm')(ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
   checks[i] = { transition = transition, load = load, save = save }
 end
 

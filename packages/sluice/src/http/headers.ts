@@ -1,0 +1,199 @@
+/**
+ * The RateLimit headers, in the syntax of each draft that clients ask for. They emit the syntax of draft 11; they do not claim
+ * to comply, because it still moves: a new draft is a new row in FORMS.
+ *
+ * Rounding happens here and nowhere else, and always upwards. `q` over `w` is the rate a policy sustains, so the window of a
+ * bucket and of GCRA is the time in which all of its capacity comes back. `t` is when there is more to have: when this same
+ * attempt would be allowed if it was denied, when everything is back if it was allowed.
+ */
+import type { Decision, RateLimitResult } from '../model/decision.ts';
+import { Kind, type SluiceError } from '../model/errors.ts';
+import { checkOptionNames } from '../model/options.ts';
+import { checkPolicy, limitOf, type Policy, recoveryTimeMs } from '../model/policy.ts';
+import { invalidOption } from './options.ts';
+
+export type HeaderDraft = 'draft-11' | 'draft-7' | 'draft-6' | 'legacy';
+/** A draft, several, or by purpose: 'draft' is the newest one, 'both' that and 'legacy'. */
+export type HeaderForm = HeaderDraft | 'draft' | 'both' | 'none' | readonly HeaderDraft[];
+
+export type HeaderValues = Readonly<Record<string, string>>;
+export const NO_HEADERS: HeaderValues = Object.freeze({});
+export type HeaderWriter = (result: RateLimitResult) => HeaderValues;
+
+export interface HeaderOptions {
+  /** Default: 'draft-11'. */
+  readonly form?: HeaderForm | undefined;
+}
+
+/**
+ * Writes the headers of one result after another. What the policies say never changes, so it is put into text here, once.
+ * They are the ones that may decide: all of them, when a limiter chooses by context. A decision of another policy is told
+ * without its window.
+ */
+export function headerWriter(policies: readonly Policy[], options: HeaderOptions = {}): HeaderWriter {
+  checkOptionNames(options, ['form'], 'headerWriter');
+  return writerOf(checkPolicies(policies, 'headerWriter(policies)'), fieldsOf(options.form, 'headerWriter.form'));
+}
+
+/** The same from what was checked elsewhere. */
+export function writerOf(policies: readonly Policy[], fields: readonly Field[]): HeaderWriter {
+  if (fields.length === 0) return () => NO_HEADERS;
+  const linesFor = lineFinder(policies);
+  return (result) => {
+    const headers: Record<string, string> = {};
+    const lines = linesFor(result.decisions);
+    for (const [name, write] of fields) {
+      const value = write(result, lines);
+      if (value !== '') headers[name] = value;
+    }
+    return headers;
+  };
+}
+
+export function checkPolicies(policies: unknown, path: string): readonly Policy[] {
+  if (policies === undefined) return [];
+  if (!Array.isArray(policies)) throw invalidOption(path, 'an array of policies', Kind.of(policies));
+  return policies.map((policy, index) => checkPolicy(policy, `${path}[${index}]`));
+}
+
+export interface RateLimitHeadersOptions extends HeaderOptions {
+  /** The policies that decided, for their windows. Without them the window is left out. */
+  readonly policies?: readonly Policy[] | undefined;
+}
+
+/** The headers of one result. For many, `headerWriter` does the unchanging part once. */
+export function rateLimitHeaders(result: RateLimitResult, options: RateLimitHeadersOptions = {}): HeaderValues {
+  checkOptionNames(options, ['form', 'policies'], 'rateLimitHeaders');
+  const policies = checkPolicies(options.policies, 'rateLimitHeaders.policies');
+  return writerOf(policies, fieldsOf(options.form, 'rateLimitHeaders.form'))(result);
+}
+
+/** `Retry-After`: whole seconds, at least 1; undefined when the attempt was allowed, or never will be. */
+export function retryAfterSeconds({ retryAfter }: RateLimitResult): number | undefined {
+  return retryAfter === null || !Number.isFinite(retryAfter) ? undefined : Math.max(1, whole(retryAfter));
+}
+
+/** What one policy says in every response, as text. */
+interface Line {
+  readonly name: string;
+  readonly limit: number;
+  /** `"daily";q=1000;w=86400` */
+  readonly policy: string;
+  /** `"daily";r=` */
+  readonly state: string;
+  /** `1000;w=86400`, the older drafts' policy; empty when the window is not known, which they need. */
+  readonly oldPolicy: string;
+}
+
+interface Lines {
+  readonly each: readonly Line[];
+  readonly policies: string;
+  readonly oldPolicies: string;
+}
+
+function lineOf(name: string, limit: number, windowMs: number | undefined): Line {
+  const quoted = `"${name.replace(/["\\]/g, '\\$&')}"`;
+  const window = windowMs === undefined ? '' : `;w=${whole(windowMs / 1e3)}`;
+  const policy = `${quoted};q=${whole(limit)}${window}`;
+  return { name, limit, policy, state: `${quoted};r=`, oldPolicy: window && whole(limit) + window };
+}
+
+function joinLines(each: readonly Line[]): Lines {
+  return {
+    each,
+    policies: each.map(({ policy }) => policy).join(', '),
+    oldPolicies: each.flatMap(({ oldPolicy }) => oldPolicy || []).join(', '),
+  };
+}
+
+/** Nearly always the decisions are those of the policies, in order, and everything is ready. */
+function lineFinder(policies: readonly Policy[]): (decisions: readonly Decision[]) => Lines {
+  const known = policies.map((policy) => lineOf(policy.name, limitOf(policy), recoveryTimeMs(policy)));
+  const all = joinLines(known);
+  const isOf = ({ name, limit }: Line, decision: Decision): boolean =>
+    name === decision.policy && limit === decision.limit;
+  const find = (decision: Decision): Line =>
+    known.find((line) => isOf(line, decision)) ?? lineOf(decision.policy, decision.limit, undefined);
+  return (decisions) => {
+    const isAll =
+      decisions.length === known.length && decisions.every((decision, index) => isOf(known[index]!, decision));
+    return isAll ? all : joinLines(decisions.map(find));
+  };
+}
+
+export type Field = readonly [name: string, write: (result: RateLimitResult, lines: Lines) => string];
+
+const OLD_POLICY: Field = ['RateLimit-Policy', (_, lines) => lines.oldPolicies];
+
+/** Oldest first: where two write the same header, the newer one wins. */
+const FORMS: Readonly<Record<HeaderDraft, readonly Field[]>> = {
+  legacy: [
+    ['X-RateLimit-Limit', ({ limit }) => `${whole(limit)}`],
+    ['X-RateLimit-Remaining', ({ remaining }) => `${whole(remaining)}`],
+    ['X-RateLimit-Reset', ({ resetAt }) => `${whole(resetAt)}`],
+  ],
+  'draft-6': [
+    OLD_POLICY,
+    ['RateLimit-Limit', ({ limit }) => `${whole(limit)}`],
+    ['RateLimit-Remaining', ({ remaining }) => `${whole(remaining)}`],
+    ['RateLimit-Reset', (result) => `${effectiveWindow(result)}`],
+  ],
+  'draft-7': [
+    OLD_POLICY,
+    [
+      'RateLimit',
+      (result) =>
+        `limit=${whole(result.limit)}, remaining=${whole(result.remaining)}, reset=${effectiveWindow(result)}`,
+    ],
+  ],
+  'draft-11': [
+    ['RateLimit-Policy', (_, lines) => lines.policies],
+    ['RateLimit', ({ decisions }, lines) => writeStates(decisions, lines.each)],
+  ],
+};
+
+function writeStates(decisions: readonly Decision[], lines: readonly Line[]): string {
+  let text = '';
+  for (let index = 0; index < decisions.length; index++) {
+    const decision = decisions[index]!;
+    const state = `${lines[index]!.state}${whole(decision.remaining)};t=${effectiveWindow(decision)}`;
+    text = index === 0 ? state : `${text}, ${state}`;
+  }
+  return text;
+}
+
+/** `t`: Retry-After is never earlier than that of a policy that denied. */
+function effectiveWindow({ retryAfter, resetAfter }: Decision): number {
+  return whole(retryAfter === null || !Number.isFinite(retryAfter) ? resetAfter : retryAfter);
+}
+
+/** The largest integer of a structured field (RFC 9651): 15 digits. */
+const MAX_INTEGER = 999_999_999_999_999;
+
+/** Rounded upwards, never negative and never no number. */
+function whole(value: number): number {
+  return value > 0 ? Math.min(Math.ceil(value), MAX_INTEGER) : 0;
+}
+
+const DRAFTS = Object.keys(FORMS) as readonly HeaderDraft[];
+const BY_PURPOSE = { draft: ['draft-11'], both: ['draft-11', 'legacy'], none: [] } as const;
+
+/** Which headers to write; without a word on it those of the newest draft. */
+export function fieldsOf(form: unknown, path: string): readonly Field[] {
+  const chosen = draftsOf(form === undefined ? 'draft' : form);
+  if (!chosen.every((draft) => DRAFTS.includes(draft))) throw invalidForm(form, path);
+  if (chosen.includes('draft-11') && chosen.includes('draft-7')) {
+    throw invalidOption(path, "'draft-11' or 'draft-7': both write RateLimit, each in its own way", new Kind('both'));
+  }
+  return [...new Map(DRAFTS.filter((draft) => chosen.includes(draft)).flatMap((draft) => FORMS[draft]))];
+}
+
+function draftsOf(form: unknown): readonly HeaderDraft[] {
+  if (Array.isArray(form)) return form;
+  return Object.hasOwn(BY_PURPOSE, String(form)) ? BY_PURPOSE[form as keyof typeof BY_PURPOSE] : [form as HeaderDraft];
+}
+
+function invalidForm(form: unknown, path: string): SluiceError {
+  const names = [...Object.keys(BY_PURPOSE), ...DRAFTS].map((name) => `'${name}'`).join(', ');
+  return invalidOption(path, `${names}, or an array of drafts`, form);
+}

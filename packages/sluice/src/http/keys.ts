@@ -1,0 +1,127 @@
+/**
+ * Who is limited, said in one line. Every helper writes what kind of key it is in front (`ip:`, `user:`, ...) and `combine`
+ * escapes its separator, so keys of different helpers never meet, whatever a client sends. Where two spellings may mean one
+ * thing they become one key: a client must not gain a fresh limit by spelling.
+ */
+import { Kind, SluiceError } from '../model/errors.ts';
+import { checkOptionNames } from '../model/options.ts';
+import { type ByIpOptions, byIp } from './by-ip.ts';
+import { invalidOption } from './options.ts';
+import type { Key, RequestView } from './request-view.ts';
+
+/**
+ * The value of a header. Only as good as the header: put it behind whatever checks the value, or a client makes itself a new
+ * key with each new value.
+ */
+export function byHeader(name: string): Key {
+  if (typeof name !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
+    throw invalidOption('byHeader(name)', 'the name of a header', name);
+  }
+  const header = name.toLowerCase();
+  if (header === 'x-forwarded-for' || header === 'forwarded') {
+    throw invalidOption('byHeader(name)', 'byIp({ trustedProxies }) instead: clients can write this header', name);
+  }
+  return (view) => labelled(`header:${header}`, view.header(header));
+}
+
+export type UserId = string | number | bigint | null | undefined;
+
+/** Whoever is logged in. Nobody is when the function gives undefined, null or ''. */
+export function byUser<Native = unknown>(userOf: (request: Native, view: RequestView<Native>) => UserId): Key<Native> {
+  if (typeof userOf !== 'function') throw invalidOption('byUser(fn)', 'a function', Kind.of(userOf));
+  return (view) => labelled('user', textOf(userOf(view.native as Native, view)));
+}
+
+function textOf(id: unknown): string | undefined {
+  if (id === undefined || id === null) return undefined;
+  if (typeof id === 'string') return id;
+  if (typeof id === 'bigint' || Number.isFinite(id)) return String(id);
+  throw new SluiceError({
+    code: 'SLUICE_INVALID_HTTP_KEY',
+    path: 'byUser(fn)',
+    expected: 'the id of a user as a string or number, or undefined when nobody is logged in',
+    got: id instanceof Promise ? id : Kind.of(id),
+  });
+}
+
+function labelled(label: string, value: string | undefined): string | undefined {
+  return value === undefined || value === '' ? undefined : `${label}:${value}`;
+}
+
+/** Method and route. By the pattern where the adapter knows it, by the path where not: then each id in a path is a route. */
+export function byRoute(): Key {
+  return ({ method, route, path }) => {
+    const verb = method === 'HEAD' ? 'GET' : method.toUpperCase();
+    return route === undefined ? `path:${verb} ${plainPath(path)}` : `route:${verb} ${route}`;
+  };
+}
+
+const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i;
+
+/** A path as the laxest router reads it. */
+export function plainPath(target: string): string {
+  const relative = target[0] === '/' ? target : target.replace(ORIGIN, '');
+  const end = relative.search(/[?#]/);
+  const path = decoded(end < 0 ? relative : relative.slice(0, end)).toLowerCase();
+  return `/${path.split('/').filter(Boolean).join('/')}`;
+}
+
+function decoded(path: string): string {
+  if (!path.includes('%')) return path;
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+/** All of them together: one limit for each combination. Undefined as soon as one of them is. */
+export function combine<Native = unknown>(...keys: readonly Key<Native>[]): Key<Native> {
+  checkKeys(keys, 'combine(...)');
+  return (view, warn) => {
+    const parts: string[] = [];
+    for (const key of keys) {
+      const part = key(view, warn);
+      if (part === undefined || part === '') return undefined;
+      parts.push(part.replace(/[%|]/g, encodeURIComponent));
+    }
+    return `all:${parts.join('|')}`;
+  };
+}
+
+/** The first that knows: `firstOf(byUser(...), anonymous())`. */
+export function firstOf<Native = unknown>(...keys: readonly Key<Native>[]): Key<Native> {
+  checkKeys(keys, 'firstOf(...)');
+  return (view, warn) => {
+    for (const key of keys) {
+      const found = key(view, warn);
+      if (found !== undefined && found !== '') return found;
+    }
+    return undefined;
+  };
+}
+
+function checkKeys(keys: readonly unknown[], path: string): void {
+  if (keys.length > 0 && keys.every((key) => typeof key === 'function')) return;
+  throw invalidOption(path, 'one key function or more, such as byIp() and byRoute()', keys);
+}
+
+/**
+ * For callers who are not logged in: address, route and user agent, so that the many people behind one address are not one
+ * client. A client may write any user agent, so all of them fall into a few kinds: that many shares of the limit, and not
+ * more, are in reach of one address.
+ */
+export function anonymous(options: ByIpOptions = {}): Key {
+  checkOptionNames(options, ['trustedProxies', 'ipv6Subnet', 'header'], 'anonymous');
+  return combine(byIp(options), byRoute(), (view) => `agent:${kindOfAgent(view.header('user-agent') ?? '')}`);
+}
+
+/** A power of two. */
+const AGENT_KINDS = 16;
+
+/** FNV-1a. It need not be secret: knowing it, a client reaches all kinds and still not more. */
+function kindOfAgent(agent: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < agent.length; at++) hash = Math.imul(hash ^ agent.charCodeAt(at), 0x01000193);
+  return ((hash >>> 16) ^ (hash >>> 8) ^ hash) & (AGENT_KINDS - 1);
+}

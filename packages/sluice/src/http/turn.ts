@@ -1,0 +1,28 @@
+/** Waiting for a turn at a limiter. The one place to change once `limiter.acquire` does it: first come, first served. */
+import type { Limiter } from '../limiter/limiter.ts';
+import type { Clock } from '../model/clock.ts';
+import type { Sleep } from './timers.ts';
+
+export interface Wait {
+  readonly clock: Clock;
+  readonly sleep: Sleep;
+  /** Milliseconds, on that clock. */
+  readonly endsAt: number;
+  readonly signal: AbortSignal;
+}
+
+/** Spends one unit, now or as soon as there is one; rejects at once when that is after the deadline. */
+export async function takeTurn(limiter: Limiter, key: string, { clock, sleep, endsAt, signal }: Wait): Promise<void> {
+  for (;;) {
+    const { allowed, delay, retryAfter } = await limiter.attempt(key);
+    const waitMs = Math.ceil(((allowed ? delay : retryAfter) ?? 0) * 1e3);
+    if (clock.now() + waitMs > endsAt) throw deadlinePassed();
+    if (waitMs > 0) await sleep(waitMs, signal);
+    if (allowed) return;
+  }
+}
+
+/** As AbortSignal.timeout words it, so that callers need to know one kind of error. */
+export function deadlinePassed(): DOMException {
+  return new DOMException('The deadline leaves no time for this request', 'TimeoutError');
+}

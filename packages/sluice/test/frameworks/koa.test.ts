@@ -1,0 +1,50 @@
+/** The contract on Koa 3 and 2. */
+import { createServer } from 'node:http';
+import Koa3, { type Context, type Middleware } from 'koa';
+import Koa2 from 'koa2';
+import { expect, test } from 'vitest';
+import { rateLimit } from '../../src/frameworks/koa.ts';
+import { byRoute } from '../../src/http/index.ts';
+import { fixedWindow } from '../../src/index.ts';
+import { type App, frameworkContract } from './contract.ts';
+import { listening } from './servers.ts';
+
+const start = (Koa: typeof Koa3) => (app: App) => {
+  const server = new Koa();
+  const limits = Object.entries(app.routes).map(([path, options]) => [path, rateLimit(options)] as const);
+  const others = rateLimit(app.options);
+  const limit: Middleware = (ctx, next) => (limits.find(([path]) => path === ctx.path)?.[1] ?? others)(ctx, next);
+  server.use(limit);
+  server.use((ctx: Context) => {
+    const { status, body } = app.answer(ctx.state.rateLimit, (name) => ctx.get(name) || undefined);
+    ctx.status = status;
+    ctx.body = status === 204 ? null : body;
+  });
+  server.silent = true;
+  return listening(createServer(server.callback()).listen(0, '127.0.0.1'));
+};
+
+frameworkContract('koa 3', start(Koa3));
+frameworkContract('koa 2', start(Koa2));
+
+test('a route that a router has matched is known', async () => {
+  const routes: (string | undefined)[] = [];
+  const server = new Koa3();
+  server.use((ctx, next) => {
+    Object.assign(ctx, ctx.path === '/plain' ? {} : { _matchedRoute: '/users/:id' });
+    return next();
+  });
+  server.use(
+    rateLimit({
+      policy: fixedWindow({ limit: 9, window: '1d' }),
+      key: (view) => routes[routes.push(byRoute()(view)) - 1],
+    }),
+  );
+  server.use((ctx) => {
+    ctx.body = '';
+  });
+  const running = await listening(createServer(server.callback()).listen(0, '127.0.0.1'));
+  for (const path of ['/users/1', '/users/2', '/plain']) await fetch(`http://127.0.0.1:${running.port}${path}`);
+  await running.stop();
+  expect(routes).toEqual(['route:GET /users/:id', 'route:GET /users/:id', 'path:GET /plain']);
+});

@@ -1,0 +1,69 @@
+/** What `rateLimit` refuses when it is called, the same in every framework, and what it says of errors that come too late. */
+import { describe, expect, test, vi } from 'vitest';
+import { rateLimit as express } from '../../src/frameworks/express.ts';
+import { rateLimit as fetching } from '../../src/frameworks/fetch.ts';
+import { rateLimit as hono } from '../../src/frameworks/hono.ts';
+import { rateLimit as koa } from '../../src/frameworks/koa.ts';
+import { rateLimit as node, rateLimitUpgrade } from '../../src/frameworks/node.ts';
+import { createLimiter, fixedWindow } from '../../src/index.ts';
+
+const policy = fixedWindow({ limit: 1, window: '1d' });
+const limiter = createLimiter({ policy });
+const countOnly = (): boolean => true;
+const settle = (): number => 0;
+
+const ROWS: readonly [title: string, options: object, path: string][] = [
+  ['no limit at all', {}, 'rateLimit'],
+  ['a limiter and a policy', { limiter, policy }, 'rateLimit'],
+  ['a policy and policies', { policy, policies: [policy] }, 'createLimiter'],
+  ['a policy that is none', { policy: { limit: 5 } }, 'policy.algorithm'],
+  ['a limiter that is none', { limiter: { limit: 5 } }, 'rateLimit.limiter'],
+  ['an unknown option', { policy, max: 5 }, 'rateLimit.max'],
+  ['a key that is no function', { policy, key: 'ip' }, 'rateLimit.key'],
+  ['a cost that is none', { policy, cost: -1 }, 'cost'],
+  ['an unknown form of headers', { policy, headers: true }, 'rateLimit.headers'],
+  ['countOnly that is no function', { policy, countOnly: true }, 'rateLimit.countOnly'],
+  ['settle that is no function', { policy, settle: 5 }, 'rateLimit.settle'],
+  ['onError that is no function', { policy, onError: 'log' }, 'rateLimit.onError'],
+  ['countOnly and settle', { policy, countOnly, settle }, 'rateLimit'],
+  ['settleWithin without settle', { policy, settleWithin: '1m' }, 'rateLimit.settleWithin'],
+  ['settleWithin that is no duration', { policy, settle, settleWithin: 'soon' }, 'rateLimit.settleWithin'],
+];
+
+describe.each(Object.entries({ express, koa, hono, fetch: fetching, node }))('%s', (_, rateLimit) => {
+  test.each(ROWS)('%s', (_title, options, path) => {
+    expect(() => rateLimit(options as never)).toThrow(expect.objectContaining({ path }));
+  });
+});
+
+test('an option of the adapter itself is checked too', () => {
+  expect(() => hono({ policy, ip: '::1' as never })).toThrow(expect.objectContaining({ path: 'rateLimit.ip' }));
+  expect(() => fetching({ policy, ip: '::1' as never })).toThrow(expect.objectContaining({ path: 'rateLimit.ip' }));
+  expect(() => rateLimitUpgrade({ max: 5 } as never)).toThrow(
+    expect.objectContaining({ path: 'rateLimitUpgrade.max' }),
+  );
+});
+
+describe('an error that comes too late for the request', () => {
+  const broken = { ...limiter, refund: () => Promise.reject(new Error('away')) };
+  const request = new Request('http://localhost/');
+  const later = () => new Promise((resolve) => setImmediate(resolve));
+
+  test('goes to onError', async () => {
+    const onError = vi.fn();
+    const limited = fetching({ limiter: broken, key: () => 'one', countOnly: () => false, onError });
+    expect((await limited(() => new Response())(request)).status).toBe(200);
+    await later();
+    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ message: 'away' }));
+  });
+
+  test('by default to the runtime', async () => {
+    const emit = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    await fetching({ limiter: broken, key: () => 'two', countOnly: () => false })(() => new Response())(request);
+    const failing = () => Promise.reject('just a text');
+    await fetching({ limiter, key: () => 'three', settle: failing })(() => new Response())(request);
+    await later();
+    expect(emit.mock.calls.map(([warning]) => (warning as Error).message)).toEqual(['away', 'just a text']);
+    emit.mockRestore();
+  });
+});

@@ -1,0 +1,266 @@
+/** What servers say, as they say it, and what is made of it. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { headerWriter, parseRateLimit, type RateLimitReport } from '../../src/http/index.ts';
+import { fixedWindow } from '../../src/index.ts';
+import { resultOf } from './support.ts';
+
+const NOW = Date.parse('2026-11-05T12:00:00Z');
+const parse = (headers: Record<string, string>): RateLimitReport => parseRateLimit(headers, NOW);
+
+type Expected = Partial<Omit<RateLimitReport, 'quotas'>> & { quotas?: object[] };
+
+const ROWS: [server: string, headers: Record<string, string>, expected: Expected][] = [
+  ['one that says nothing', { 'content-type': 'text/plain' }, { limit: undefined, retryAfter: undefined, quotas: [] }],
+  [
+    'draft 11',
+    {
+      'RateLimit-Policy': '"burst";q=100;w=60, "daily";q=1000;w=86400',
+      RateLimit: '"burst";r=99;t=50, "daily";r=10;t=3600',
+    },
+    {
+      ...{ limit: 1000, remaining: 10, resetAfter: 3600 },
+      quotas: [
+        { name: 'burst', limit: 100, remaining: 99, window: 60, resetAfter: 50 },
+        { name: 'daily', limit: 1000, remaining: 10, window: 86400, resetAfter: 3600 },
+      ],
+    },
+  ],
+  [
+    'draft 11 with escapes and other parameters',
+    { RateLimit: '"a \\"b\\", c";r=1;t=2;pk=:cHk=:;x' },
+    { quotas: [{ name: 'a "b", c', remaining: 1, resetAfter: 2 }] },
+  ],
+  [
+    'draft 11, the policy only',
+    { 'RateLimit-Policy': '"x";q=5;w=1' },
+    { limit: 5, remaining: undefined, quotas: [{ name: 'x', window: 1 }] },
+  ],
+  [
+    'draft 8, with tokens',
+    { 'RateLimit-Policy': 'fixed;q=9;w=60', RateLimit: 'fixed;r=3;t=7' },
+    { limit: 9, remaining: 3, resetAfter: 7 },
+  ],
+  [
+    'draft 7',
+    { RateLimit: 'limit=100, remaining=42, reset=50', 'RateLimit-Policy': '100;w=60' },
+    { limit: 100, remaining: 42, resetAfter: 50, quotas: [{ name: undefined, window: 60 }] },
+  ],
+  [
+    'draft 7, in another order',
+    { RateLimit: 'remaining=0,reset=5,limit=1' },
+    { limit: 1, remaining: 0, resetAfter: 5 },
+  ],
+  [
+    'draft 6',
+    {
+      'RateLimit-Limit': '100',
+      'RateLimit-Remaining': '42',
+      'RateLimit-Reset': '50',
+      'RateLimit-Policy': '10;w=1, 100;w=60',
+    },
+    { limit: 100, remaining: 42, resetAfter: 50, quotas: [{ window: 60 }] },
+  ],
+  [
+    'draft 3',
+    { 'RateLimit-Limit': '100, 100;w=60', 'RateLimit-Remaining': '1', 'RateLimit-Reset': '9' },
+    { limit: 100, remaining: 1, quotas: [{ window: 60 }] },
+  ],
+  [
+    'GitHub',
+    {
+      ...{ 'x-ratelimit-limit': '5000', 'x-ratelimit-remaining': '4987', 'x-ratelimit-used': '13' },
+      ...{ 'x-ratelimit-reset': `${NOW / 1000 + 1800}`, 'x-ratelimit-resource': 'core' },
+    },
+    { limit: 5000, remaining: 4987, resetAfter: 1800, quotas: [{ name: 'core', used: 13 }] },
+  ],
+  [
+    'OpenAI',
+    {
+      ...{
+        'x-ratelimit-limit-requests': '60',
+        'x-ratelimit-remaining-requests': '59',
+        'x-ratelimit-reset-requests': '1s',
+      },
+      ...{
+        'x-ratelimit-limit-tokens': '150000',
+        'x-ratelimit-remaining-tokens': '149',
+        'x-ratelimit-reset-tokens': '6m0s',
+      },
+    },
+    {
+      ...{ limit: 150_000, remaining: 149, resetAfter: 360 },
+      quotas: [
+        { name: 'requests', limit: 60, remaining: 59, resetAfter: 1 },
+        { name: 'tokens', limit: 150_000, remaining: 149, resetAfter: 360 },
+      ],
+    },
+  ],
+  [
+    'OpenAI, soon',
+    { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '20ms' },
+    { remaining: 0, resetAfter: 0.02 },
+  ],
+  ['a long duration', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1h2m3.5s' }, { resetAfter: 3723.5 }],
+  [
+    'Anthropic',
+    {
+      ...{ 'anthropic-ratelimit-requests-limit': '50', 'anthropic-ratelimit-requests-remaining': '49' },
+      ...{ 'anthropic-ratelimit-requests-reset': '2026-11-05T12:00:30Z' },
+      ...{ 'anthropic-ratelimit-input-tokens-limit': '40000', 'anthropic-ratelimit-input-tokens-remaining': '0' },
+      ...{ 'anthropic-ratelimit-input-tokens-reset': '2026-11-05T12:01:00Z', 'retry-after': '12' },
+    },
+    {
+      ...{ limit: 40_000, remaining: 0, resetAfter: 60, retryAfter: 12 },
+      quotas: [
+        { name: 'requests', limit: 50, remaining: 49, resetAfter: 30 },
+        { name: 'input-tokens', limit: 40_000, remaining: 0, resetAfter: 60 },
+      ],
+    },
+  ],
+  [
+    'Discord',
+    {
+      'x-ratelimit-limit': '5',
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': '1470173023.123',
+      'x-ratelimit-reset-after': '64.57',
+    },
+    { resetAfter: 64.57 },
+  ],
+  [
+    'Reddit',
+    { 'x-ratelimit-remaining': '99.0', 'x-ratelimit-used': '1', 'x-ratelimit-reset': '577' },
+    { remaining: 99, resetAfter: 577 },
+  ],
+  [
+    'Twitter',
+    { 'x-rate-limit-limit': '15', 'x-rate-limit-remaining': '3', 'x-rate-limit-reset': `${NOW / 1000 + 60}` },
+    { limit: 15, remaining: 3, resetAfter: 60 },
+  ],
+  [
+    'milliseconds since the epoch',
+    { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${NOW + 1500}` },
+    { resetAfter: 1.5 },
+  ],
+  [
+    'a reset that has passed',
+    { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${NOW / 1000 - 60}` },
+    { resetAfter: 0 },
+  ],
+  [
+    'a reset as an HTTP date',
+    { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': 'Thu, 05 Nov 2026 12:00:42 GMT' },
+    { resetAfter: 42 },
+  ],
+  [
+    'by the clock of the server',
+    {
+      date: 'Thu, 05 Nov 2026 11:00:00 GMT',
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': `${NOW / 1000 - 3590}`,
+    },
+    { resetAfter: 10 },
+  ],
+  [
+    'drafts go before legacy',
+    { RateLimit: '"a";r=5;t=6', 'x-ratelimit-remaining': '7' },
+    { remaining: 5, quotas: [{ name: 'a' }] },
+  ],
+  ['names in any case', { 'X-RATELIMIT-REMAINING': ' 7 ' }, { remaining: 7 }],
+  ['Retry-After in seconds', { 'Retry-After': '120' }, { retryAfter: 120 }],
+  ['Retry-After with a fraction', { 'Retry-After': '0.5' }, { retryAfter: 0.5 }],
+  ['Retry-After as a date', { 'Retry-After': 'Thu, 05 Nov 2026 12:02:00 GMT' }, { retryAfter: 120 }],
+  ['Retry-After as a date in the past', { 'Retry-After': 'Thu, 05 Nov 2020 12:02:00 GMT' }, { retryAfter: 0 }],
+  [
+    'Retry-After by the clock of the server',
+    { date: 'Thu, 05 Nov 2026 12:30:00 GMT', 'Retry-After': 'Thu, 05 Nov 2026 12:30:05 GMT' },
+    { retryAfter: 5 },
+  ],
+  ['retry-after-ms', { 'retry-after-ms': '250', 'Retry-After': '1' }, { retryAfter: 0.25 }],
+];
+
+const MALFORMED: [what: string, headers: Record<string, string>, expected: Expected][] = [
+  ['Retry-After: words', { 'Retry-After': 'soon' }, { retryAfter: undefined }],
+  ['Retry-After: negative', { 'Retry-After': '-1' }, { retryAfter: undefined }],
+  ['Retry-After: nothing', { 'Retry-After': '' }, { retryAfter: undefined }],
+  ['Retry-After: a date that is none', { 'Retry-After': 'Foo, 99 Bar 2026' }, { retryAfter: undefined }],
+  ['a quote without end', { RateLimit: '"a;r=5;t=6' }, { quotas: [] }],
+  ['a comma at the end', { RateLimit: '"a";r=5;t=6,' }, { quotas: [] }],
+  ['text behind an item', { RateLimit: '"a";r=5 t=6' }, { quotas: [] }],
+  ['a parameter without a value', { RateLimit: '"a";r=;t=6' }, { quotas: [] }],
+  ['an item of 16 digits', { RateLimit: '"a";r=1234567890123456' }, { quotas: [] }],
+  ['numbers that are negative', { RateLimit: '"a";r=-5;t=-6' }, { remaining: undefined, resetAfter: undefined }],
+  ['limits that are words', { 'x-ratelimit-limit': 'unlimited', 'x-ratelimit-remaining': '?' }, { quotas: [] }],
+  [
+    'a reset that is words',
+    { 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': 'later' },
+    { remaining: 1, resetAfter: undefined },
+  ],
+  ['a duration with a gap', { 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': '1m 5s' }, { resetAfter: undefined }],
+];
+
+describe.each([
+  ['what servers say', ROWS],
+  ['what is malformed is ignored', MALFORMED],
+])('%s', (_, rows) => {
+  test.each(rows)('%s', (_, headers, expected) => expect(parse(headers)).toMatchObject(expected));
+});
+
+describe('sources', () => {
+  const headers = { 'X-RateLimit-Remaining': '7', 'Retry-After': '3' };
+  test.each([
+    ['a Response', new Response(null, { headers })],
+    ['Headers', new Headers(headers)],
+    ['a plain object', headers],
+    [
+      'a message of node:http',
+      { headers: { 'x-ratelimit-remaining': '7', 'retry-after': '3', 'set-cookie': ['a', 'b'] } },
+    ],
+  ])('%s', (_, source) => expect(parseRateLimit(source, NOW)).toMatchObject({ remaining: 7, retryAfter: 3 }));
+
+  test('without a time it is now', () => {
+    const { resetAfter } = parseRateLimit({ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '4102444800' });
+    expect(resetAfter).toBeGreaterThan(0);
+  });
+});
+
+test('what we write we read, in every form', () => {
+  const policy = fixedWindow({ name: 'a "b", \\c', limit: 100, window: '1m' });
+  fc.assert(
+    fc.property(
+      fc.nat(100),
+      fc.nat(1000),
+      fc.constantFrom('draft-11', 'draft-7', 'draft-6', 'legacy'),
+      (remaining, seconds, form) => {
+        const result = resultOf({ policy: policy.name, remaining, resetAfter: seconds, resetAt: NOW / 1000 + seconds });
+        const report = parse(headerWriter([policy], { form } as never)(result));
+        expect(report).toMatchObject({ limit: 100, remaining, resetAfter: seconds });
+        if (form === 'draft-11') expect(report.quotas).toMatchObject([{ name: policy.name, window: 60 }]);
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+test('no header makes it throw or say a number that is none', () => {
+  const texts = fc.oneof(fc.string({ unit: fc.constantFrom(...'"a;r=t1,\\-. q:?msh'), maxLength: 30 }), fc.string());
+  const names = [
+    'ratelimit',
+    'ratelimit-policy',
+    'ratelimit-limit',
+    'x-ratelimit-reset',
+    'x-ratelimit-remaining',
+    'retry-after',
+    'date',
+  ];
+  fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom(...names), texts), (headers) => {
+      const { quotas, ...report } = parse(headers);
+      for (const { name: _, ...quota } of [...quotas, { name: '', ...report }]) {
+        for (const value of Object.values(quota)) expect(value === undefined || value >= 0).toBe(true);
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
