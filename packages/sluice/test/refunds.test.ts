@@ -68,9 +68,10 @@ function compare(random: ReturnType<typeof randomFrom>, policy: Policy, seed: nu
   const after = refunded.change([{ verb: 'refund', key: 'k', policy, cost: part, spent }]).verdicts[0]!;
   const look = without.decide([{ key: 'k', policy, cost: 0 }]).verdicts[0]!;
   const where = `SLUICE_SEED=${seed} ${JSON.stringify({ policy, cost, part, spent, at: clock.now() })}`;
-  expect(after.remaining, where).toBeLessThanOrEqual(look.remaining);
   // Without the spend that opened it, a window of `align: 'first'` opens later and so ends later.
   const opensLater = policy.algorithm === 'fixed-window' && policy.align === 'first';
+  if (opensLater && clock.now() * 1000 >= spent.until) return after.changed!;
+  expect(after.remaining, where).toBeLessThanOrEqual(look.remaining);
   if (!opensLater) expect(after.resetAfter, where).toBeGreaterThanOrEqual(look.resetAfter);
   return after.changed!;
 }

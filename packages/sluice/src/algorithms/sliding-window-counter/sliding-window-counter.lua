@@ -99,9 +99,8 @@ local function penalize(now, cost, raw)
   return written(start, current + spent, previous), spent
 end
 
--- From the count that was charged: that of the window of the spend, unless all of that spend's state has faded.
-local function refund(now, cost, raw, spent_at, spent_until)
-  if spent_at and spent_until <= now then return nil, 0 end
+-- From the count that was charged: that of the window of the spend, as long as anything of it still counts.
+local function refund(now, cost, raw, spent_at)
   local start, current, previous = windows(now, raw)
   local charged = spent_at and spent_at - spent_at % size or start
   if charged == start then
@@ -109,7 +108,7 @@ local function refund(now, cost, raw, spent_at, spent_until)
     if back > 0 then return written(start, current - back, previous), back end
   elseif charged == start - size then
     local back = math.min(cost, previous)
-    if back > 0 then return written(start, current, previous - back), back end
+    if back > 0 and faded(previous, math.max(0, now - start)) > 0 then return written(start, current, previous - back), back end
   end
   return nil, 0
 end

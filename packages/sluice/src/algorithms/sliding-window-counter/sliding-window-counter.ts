@@ -47,13 +47,13 @@ export const slidingWindowCounterAlgorithm: Algorithm<SlidingWindowCounterPolicy
     const spent = Math.min(cost, Math.max(0, policy.limit - current - faded));
     return spent === 0 ? UNCHANGED : { units: spent, next: [start, current + spent, previous] };
   },
-  /** From the count that was charged: that of the window of the spend, unless all of that spend's state has faded. */
+  /** From the count that was charged: that of the window of the spend, as long as anything of it still counts. */
   refund(state, now, cost, spent, policy) {
-    if (spent !== undefined && spent.until <= now) return UNCHANGED;
     const size = toMicros(policy.window);
     const { start, current, previous } = windowsOf(state, now, policy);
     const charged = spent === undefined ? start : spent.at - (spent.at % size);
-    const back = Math.min(cost, charged === start ? current : charged === start - size ? previous : 0);
+    const previousCounts = charged === start - size && fadedAt(previous, now - start, size) > 0;
+    const back = Math.min(cost, charged === start ? current : previousCounts ? previous : 0);
     if (back === 0) return UNCHANGED;
     const [kept, before] = charged === start ? [current - back, previous] : [current, previous - back];
     return { units: back, next: [start, kept, before] };
