@@ -18,7 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   http: ['model', 'limiter'],
   // A policy alone is a limit in memory there, as `createLimiter` of the front door ('.') makes it.
   frameworks: ['model', 'limiter', 'http', '.'],
-  'redis/clients': ['model', 'redis'],
+  'redis/clients': ['model', 'redis', 'layers', 'memory'],
   testing: ['model', 'limiter'],
 };
 

@@ -21,13 +21,16 @@ const COLLECT_EACH_TIME = 2;
 
 export class Denials {
   readonly #maxKeys: number;
+  readonly #maxAge: number;
   /** In the order they were made. */
   readonly #all = new Set<Denial>();
   readonly #byFirstKey = new Map<string, Map<string, Denial>>();
   readonly #byDenyingKey = new Map<string, Set<Denial>>();
 
-  constructor(maxKeys: number) {
+  /** `maxAge` in microseconds. */
+  constructor(maxKeys: number, maxAge: number) {
     this.#maxKeys = maxKeys;
+    this.#maxAge = maxAge;
   }
 
   get size(): number {
@@ -81,7 +84,7 @@ export class Denials {
   }
 
   #exactUntil(checks: readonly Check[], answer: Verdicts, sentAt: number): number {
-    const exact = sentAt + exactFor(answer.verdicts);
+    const exact = sentAt + Math.min(exactFor(answer.verdicts), this.#maxAge);
     if (checks.every(({ cost }, index) => cost === 1 || answer.verdicts[index]!.allowed)) return exact;
     const single = this.#lookUp(checks, 1);
     // Only if it was decided after the denial of cost 1: before that, something may have been left, and spent by others.

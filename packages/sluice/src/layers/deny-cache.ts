@@ -12,9 +12,10 @@
  * repeated: the answers of a fallback, for one. The decisions of other policies that did not deny are those of the moment they were made.
  *
  * Everything that is changed, reset or spent through this layer, also under other numbers, is forgotten here first. Capacity that another process gives back (a
- * refund, a reset, an unblock) is seen when the denial ends, and not before: the one thing this layer gives up.
+ * refund, a reset, an unblock) is seen when the denial ends or has been repeated for `maxAge`: the one thing this layer gives up.
  */
 import { type Clock, checkClock, monotonicClock, readMicros } from '../model/clock.ts';
+import { type Duration, parseDuration, toMicros } from '../model/duration.ts';
 import { checkOptionNames } from '../model/options.ts';
 import { type Check, checkStore, type MaybePromise, type Store, type Verdicts } from '../model/store.ts';
 import { checkCount } from './counts.ts';
@@ -26,11 +27,14 @@ import { RecentKeys } from './recent-keys.ts';
 export interface DenyCacheOptions {
   /** Denials kept at most. The oldest makes room: then the store is asked once more. Default: 10,000. */
   readonly maxKeys?: number | undefined;
+  /** How long a denial is repeated at most before the store is asked again. Default: 10 s. */
+  readonly maxAge?: Duration | undefined;
   /** For tests and simulations. Default: a clock that never steps back. */
   readonly clock?: Clock | undefined;
 }
 
 const DEFAULT_MAX_KEYS = 10_000;
+const DEFAULT_MAX_AGE = '10s';
 
 /**
  * A store that answers at once needs no cache, and reading the clock would cost as much as asking it. After so many such answers in a
@@ -39,10 +43,11 @@ const DEFAULT_MAX_KEYS = 10_000;
 const ENOUGH_AT_ONCE = 100;
 
 export function denyCache(options: DenyCacheOptions = {}): Layer {
-  checkOptionNames(options, ['maxKeys', 'clock'], 'denyCache');
+  checkOptionNames(options, ['maxKeys', 'maxAge', 'clock'], 'denyCache');
   const maxKeys = checkCount(options.maxKeys ?? DEFAULT_MAX_KEYS, 'denyCache.maxKeys');
+  const maxAge = toMicros(parseDuration(options.maxAge ?? DEFAULT_MAX_AGE, 'denyCache.maxAge'));
   const clock = checkClock(options.clock ?? monotonicClock, 'denyCache.clock');
-  return (inner) => cachingStore(checkStore(inner, 'denyCache(...)(store)'), new Denials(maxKeys), clock);
+  return (inner) => cachingStore(checkStore(inner, 'denyCache(...)(store)'), new Denials(maxKeys, maxAge), clock);
 }
 
 function cachingStore(inner: Store, denials: Denials, clock: Clock): Store {

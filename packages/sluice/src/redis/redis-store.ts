@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../model/clock.ts';
 import { checkClock, readMicros } from '../model/clock.ts';
-import { checkFlag, checkOptionNames } from '../model/options.ts';
+import { checkOptionNames } from '../model/options.ts';
 import { type Check, checkIsLog, type Store, type Verdicts } from '../model/store.ts';
 import { type Answers, type Ask, askOne, askSeveral } from './ask.ts';
 import { type BatchOptions, batchedAttempts } from './batch.ts';
@@ -16,22 +16,19 @@ import { changeWords, readChanges, readHistory, wirePolicy } from './wire.ts';
 export interface RedisStoreOptions extends KeyOptions {
   /** For tests and simulations. Without it the server's own clock decides, which all processes share. */
   readonly clock?: Clock | undefined;
-  /** The bare store, without the layers that keep answering when Redis does not. There are none yet: for now it changes nothing. */
-  readonly raw?: boolean | undefined;
 }
 
 /** Right for every client, though not the fastest for any. */
 const CAREFUL: BatchOptions = { most: 32, bySlot: true };
 
-/** A store over any way to run a script. `sluice/node-redis`, `sluice/ioredis` and `sluice/valkey-glide` bring theirs. */
+/** The bare store over any way to run a script: it waits as long as that does. For what keeps answering, see `sluice/layers`. `sluice/node-redis`, `sluice/ioredis` and `sluice/valkey-glide` bring theirs. */
 export function redisStoreOver(
   run: RunScript,
   options: RedisStoreOptions = {},
   batches: BatchOptions = CAREFUL,
 ): Store {
-  checkOptionNames(options, ['prefix', 'hashKeys', 'raw', 'clock'], 'redisStore');
+  checkOptionNames(options, ['prefix', 'hashKeys', 'clock'], 'redisStore');
   checkFunction(run, 'redisStoreOver(run)', 'a function that runs a script, such as scriptRunner(send) makes it');
-  checkFlag(options.raw, 'redisStore.raw');
   const nameOf = keyNamer(options);
   const clock = options.clock === undefined ? undefined : checkClock(options.clock, 'redisStore.clock');
   const now = (): string => (clock === undefined ? '' : String(readMicros(clock)));

@@ -3,9 +3,11 @@
  * Each of them sends a command with other arguments, and says which of them it is only by what it offers.
  */
 import type { Store } from '../../model/store.ts';
-import { type RedisStoreOptions, redisStoreOver } from '../redis-store.ts';
 import { type RunScript, type SendCommand, scriptRunner } from '../run-script.ts';
 import { checkClient } from './check-client.ts';
+import { type RedisOptions, redisStoreWith } from './preset.ts';
+
+export type { RedisOptions } from './preset.ts';
 
 /** What Sluice uses of a node-redis client. */
 export interface NodeRedisClient {
@@ -13,9 +15,9 @@ export interface NodeRedisClient {
   sendCommand(...args: any[]): Promise<unknown>;
 }
 
-export function redisStore(client: NodeRedisClient, options: RedisStoreOptions = {}): Store {
+export function redisStore(client: NodeRedisClient, options: RedisOptions = {}): Store {
   const run = runScriptWith(client);
-  return redisStoreOver(run, options, { most: 128, bySlot: 'slots' in client });
+  return redisStoreWith(run, options, { most: 128, bySlot: 'slots' in client });
 }
 
 /** How to run a script with this client. */

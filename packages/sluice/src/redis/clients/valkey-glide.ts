@@ -1,8 +1,10 @@
 /** `sluice/valkey-glide`: the store over @valkey/valkey-glide (2 and later): a GlideClient or a GlideClusterClient. */
 import type { Store } from '../../model/store.ts';
-import { type RedisStoreOptions, redisStoreOver } from '../redis-store.ts';
 import { type RunScript, type SendCommand, scriptRunner } from '../run-script.ts';
 import { checkClient } from './check-client.ts';
+import { type RedisOptions, redisStoreWith } from './preset.ts';
+
+export type { RedisOptions } from './preset.ts';
 
 /** What Sluice uses of a GLIDE client. */
 export interface ValkeyGlideClient {
@@ -10,9 +12,9 @@ export interface ValkeyGlideClient {
   customCommand(words: string[], options?: any): Promise<unknown>;
 }
 
-export function redisStore(client: ValkeyGlideClient, options: RedisStoreOptions = {}): Store {
+export function redisStore(client: ValkeyGlideClient, options: RedisOptions = {}): Store {
   const run = runScriptWith(client);
-  return redisStoreOver(run, options, { most: 64, bySlot: isCluster(client) });
+  return redisStoreWith(run, options, { most: 64, bySlot: isCluster(client) });
 }
 
 /** How to run a script with this client. */

@@ -35,6 +35,7 @@ export interface Servers {
 
 export interface Connection {
   readonly run: RunScript;
+  /** The bare store: what is under test is Redis, not what answers in its place. */
   store(options?: RedisStoreOptions): Store;
   close(): Promise<void>;
 }
@@ -84,7 +85,7 @@ async function overIoredis(client: Redis | Cluster): Promise<Connection> {
   await client.ping();
   return {
     run: ioredis.runScriptWith(client),
-    store: (options) => ioredis.redisStore(client, options),
+    store: (options) => ioredis.redisStore(client, { ...options, raw: true }),
     close: async () => client.disconnect(),
   };
 }
@@ -95,7 +96,7 @@ async function overNodeRedis(client: NodeRedisFamily): Promise<Connection> {
   await client.connect();
   return {
     run: nodeRedis.runScriptWith(client),
-    store: (options) => nodeRedis.redisStore(client, options),
+    store: (options) => nodeRedis.redisStore(client, { ...options, raw: true }),
     close: async () => client.destroy(),
   };
 }
@@ -103,7 +104,7 @@ async function overNodeRedis(client: NodeRedisFamily): Promise<Connection> {
 function overGlide(client: GlideClient | GlideClusterClient): Connection {
   return {
     run: valkeyGlide.runScriptWith(client),
-    store: (options) => valkeyGlide.redisStore(client, options),
+    store: (options) => valkeyGlide.redisStore(client, { ...options, raw: true }),
     close: async () => client.close(),
   };
 }
