@@ -6,11 +6,13 @@ import type { Clock } from '../model/clock.ts';
 import { checkClock, readMicros } from '../model/clock.ts';
 import { checkOptionNames } from '../model/options.ts';
 import { type Check, checkIsLog, type Store, type Verdicts } from '../model/store.ts';
+import { decideAcross, type GroupBySlot, type SlotStore } from './across-slots.ts';
 import { type Answers, type Ask, askOne, askSeveral } from './ask.ts';
 import { type BatchOptions, batchedAttempts } from './batch.ts';
 import { type KeyNamer, type KeyOptions, keyNamer } from './keys.ts';
 import { checkFunction, type RunScript } from './run-script.ts';
 import { changeScript, forgetScript, historyScript } from './scripts.generated.ts';
+import { slotOf } from './slot.ts';
 import { changeWords, readChanges, readHistory, wirePolicy } from './wire.ts';
 
 export interface RedisStoreOptions extends KeyOptions {
@@ -35,7 +37,7 @@ export function redisStoreOver(
   const attempt = batchedAttempts(run, batches);
   const askFor = asker(nameOf);
 
-  return {
+  const inOneSlot: SlotStore = {
     decide(checks, options) {
       const ask = askFor(checks);
       if (options?.dryRun === true) return askSeveral(run, now(), [ask], true).then(onlyAnswer);
@@ -46,6 +48,11 @@ export function redisStoreOver(
       const keys = changes.map(({ key, policy }) => nameOf(key, policy));
       return readChanges(await run(changeScript, keys, [now(), ...changes.flatMap(changeWords)]), changes.length);
     },
+  };
+
+  return {
+    decide: batches.bySlot ? decideAcross(inOneSlot, bySlot(nameOf)) : inOneSlot.decide,
+    change: inOneSlot.change,
     async forget(key, policies) {
       await run(
         forgetScript,
@@ -57,6 +64,20 @@ export function redisStoreOver(
       checkIsLog(policy);
       return readHistory(await run(historyScript, [nameOf(key, policy)], [now(), ...wirePolicy(policy).words]));
     },
+  };
+}
+
+/** All policies of one key share its slot, so only attempts on several keys can have several. */
+function bySlot(nameOf: KeyNamer): GroupBySlot {
+  return (checks) => {
+    const [first] = checks;
+    if (checks.every(({ key }) => key === first!.key)) return [checks.map((_, index) => index)];
+    const groups = new Map<number, number[]>();
+    for (const [index, { key, policy }] of checks.entries()) {
+      const slot = slotOf(nameOf(key, policy));
+      groups.set(slot, [...(groups.get(slot) ?? []), index]);
+    }
+    return [...groups.values()];
   };
 }
 
