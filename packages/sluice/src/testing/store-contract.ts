@@ -23,6 +23,7 @@ import {
 import type { MaybePromise, Store } from '../model/store.ts';
 import { caseTables } from './cases.generated.ts';
 import type { CaseTable } from './cases.ts';
+import { blocks, penalizes, refundsNothingLate, refundsRightAway } from './change-contract.ts';
 import { equal, isTrue } from './expectations.ts';
 
 export interface ContractCase {
@@ -70,6 +71,14 @@ export function storeContract(makeStore: MakeStore): readonly ContractCase[] {
       ),
       withStore(`${policy.name}: concurrent attempts admit exactly the limit`, (store) => concurrent(store, policy)),
       withStore(`${policy.name}: no two keys share state`, (store) => keysApart(store, policy)),
+      withStore(`${policy.name}: a refund gives back what was spent`, (store, clock) =>
+        refundsRightAway(store, clock, policy),
+      ),
+      withStore(`${policy.name}: a late refund mints nothing`, (store, clock) =>
+        refundsNothingLate(store, clock, policy),
+      ),
+      withStore(`${policy.name}: a penalty spends down to empty`, (store, clock) => penalizes(store, clock, policy)),
+      withStore(`${policy.name}: a block denies until it ends`, (store, clock) => blocks(store, clock, policy)),
     ]),
     withStore('no two policies share state', policiesApart),
     withStore('an attempt spends from all of its policies or from none', allOrNothing),
