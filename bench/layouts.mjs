@@ -63,7 +63,7 @@ async function bytesPerKey(check, times = 1) {
   return ((await info('memory', 'used_memory')) - before) / keys;
 }
 
-const store = redisStore(client);
+const store = redisStore(client, { raw: true });
 /** A call for each attempt, as the textbook has it: what the script itself costs. */
 const unbatched = redisStoreOver(runScriptWith(client), {}, { most: 1, bySlot: false });
 const deciding = (store, policy) => (key) => store.decide([{ key, policy, cost: 1 }]);

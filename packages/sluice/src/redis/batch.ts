@@ -10,7 +10,7 @@ import { slotOf } from './slot.ts';
 
 /** What a client is like, as far as batches are concerned. */
 export interface BatchOptions {
-  /** Attempts in one call while few wait: few enough that the server can work on one call while the client makes the next. */
+  /** Attempts in one call while few wait: few enough that the server can work on one call while the client makes the next. 1: always. */
   readonly most: number;
   /** Whether the keys of a call must share a cluster slot. */
   readonly bySlot: boolean;
@@ -52,7 +52,7 @@ export function batchedAttempts(run: RunScript, { most, bySlot }: BatchOptions):
     const attempts = waiting;
     waiting = [];
     for (const group of groups(attempts, bySlot)) {
-      const size = Math.min(MOST_EVER, Math.max(most, Math.ceil(group.length / CALLS_AT_ONCE)));
+      const size = most === 1 ? 1 : Math.min(MOST_EVER, Math.max(most, Math.ceil(group.length / CALLS_AT_ONCE)));
       if (group.length <= size) send(group);
       else for (let at = 0; at < group.length; at += size) send(group.slice(at, at + size));
     }

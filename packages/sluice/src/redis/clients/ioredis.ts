@@ -9,6 +9,8 @@ export type { RedisOptions } from './preset.ts';
 /** What Sluice uses of an ioredis client. */
 export interface IoredisClient {
   call(command: string, ...args: string[]): Promise<unknown>;
+  // biome-ignore lint/suspicious/noExplicitAny: a command of its own class, which is not imported.
+  sendCommand?(command: any, ...rest: any[]): unknown;
 }
 
 export function redisStore(client: IoredisClient, options: RedisOptions = {}): Store {
@@ -19,5 +21,27 @@ export function redisStore(client: IoredisClient, options: RedisOptions = {}): S
 /** How to run a script with this client. A cluster finds the keys among the arguments by itself. */
 export function runScriptWith(client: IoredisClient): RunScript {
   checkClient(client, 'ioredis', 'a Redis or Cluster');
-  return scriptRunner(([command = '', ...args]) => client.call(command, ...args));
+  const once = sendingOnce(client);
+  return scriptRunner(([command = '', ...args]) => once.call(command, ...args));
 }
+
+/**
+ * When a connection is lost, ioredis sends the commands that were on their way again over the next one. A script may have been carried
+ * out and have lost only its reply: it would be spent twice. What ioredis does not send again but rejects is a piece of a pipeline
+ * whose beginning is gone, so that is what each command is marked as.
+ */
+function sendingOnce(client: IoredisClient): IoredisClient {
+  if (typeof client.sendCommand !== 'function') return client;
+  return Object.create(client, {
+    sendCommand: {
+      value(command: { pipelineIndex?: number }, ...rest: unknown[]): unknown {
+        command.pipelineIndex = NO_PLACE_IN_A_PIPELINE;
+        return client.sendCommand!(command, ...rest);
+      },
+    },
+    // Not into a pipeline that ioredis puts together by itself, with commands of others: there the mark would be overwritten.
+    isPipeline: { value: true },
+  });
+}
+
+const NO_PLACE_IN_A_PIPELINE = -1;
