@@ -11,18 +11,29 @@ export type CreateLimiterOptions<Context> = Omit<LimiterOptions<Context>, 'store
 
 /** A limiter over a store; without one, over a memory store of its own. */
 export function createLimiter<Context = unknown>(options: CreateLimiterOptions<Context>): Limiter<Context> {
-  checkOptionNames(options, ['policy', 'policies', 'store'], 'createLimiter');
+  checkOptionNames(options, ['policy', 'policies', 'store', 'queueLimit', 'timers'], 'createLimiter');
   return limiterOver({ ...options, store: options.store === undefined ? memoryStore() : options.store });
 }
 
 export type {
+  AcquireOptions,
+  AttemptEntry,
   AttemptOptions,
+  AttemptVerb,
+  ChangeResult,
   ContextOption,
   HistoryOptions,
+  Hold,
   Limiter,
   PolicyChoice,
+  RefundOptions,
+  ReserveOptions,
+  Settlement,
+  Sleep,
+  Timers,
 } from './limiter/limiter.ts';
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory/memory-store.ts';
+export type { Spent } from './model/algorithm.ts';
 export { type Clock, type ManualClock, manualClock, systemClock } from './model/clock.ts';
 export type { Decision, HistoryEntry, RateLimitResult, Source } from './model/decision.ts';
 export type { Duration, DurationUnit, Rate } from './model/duration.ts';
@@ -49,4 +60,4 @@ export {
   tokenBucket,
   type WindowOptions,
 } from './model/policy.ts';
-export type { Check, DecideOptions, MaybePromise, Store, Verdict, Verdicts } from './model/store.ts';
+export type { Change, Check, DecideOptions, MaybePromise, Store, Verdict, Verdicts } from './model/store.ts';

@@ -63,6 +63,9 @@ interface Fields {
   readonly rates?: readonly string[];
 }
 
+const BARE_OPTIONS = 'prefix, hashKeys, clock';
+const PRESET_OPTIONS = `${BARE_OPTIONS}, raw, deadline, circuitBreaker, fallback, fallbackShare, onFallback, onRecovered, denyCache`;
+
 const BAD_LIMITS = [Number.NaN, -1, 0, 1.5, Number.POSITIVE_INFINITY, 2 ** 53, '100', null, true, 5n, [], {}];
 const BAD_DURATIONS = [
   ...[0, -1, Number.NaN, Number.POSITIVE_INFINITY, 0.0001, 36525 * 86400e3 + 1, null, undefined, 5n, [1]],
@@ -475,7 +478,8 @@ const redisStores: Definition[] = [
 ];
 
 function badStoreOptions(module: string, storeWith: (options: unknown) => unknown): Definition[] {
-  const known = 'prefix, hashKeys, raw, clock';
+  const isBare = module === 'sluice/redis';
+  const known = isBare ? BARE_OPTIONS : PRESET_OPTIONS;
   const withOption = (option: string, values: readonly unknown[], code: ErrorCode, expected: string) =>
     values.map((value): Definition => {
       const define = () => storeWith({ [option]: value });
@@ -494,7 +498,7 @@ function badStoreOptions(module: string, storeWith: (options: unknown) => unknow
       'well-formed text of at most 128 characters without { and }',
     ),
     ...withOption('hashKeys', ['yes', 'false', 1, 0, null], 'SLUICE_INVALID_OPTION', 'true or false'),
-    ...withOption('raw', ['yes', 'false', 1, 0, null], 'SLUICE_INVALID_OPTION', 'true or false'),
+    ...(isBare ? [] : withOption('raw', ['yes', 'false', 1, 0, null], 'SLUICE_INVALID_OPTION', 'true or false')),
     ...withOption('clock', BAD_CLOCKS, 'SLUICE_INVALID_CLOCK', 'now(): number'),
     ...['a', 5, undefined].map((value): Definition => {
       const define = () => storeWith({ prefx: value });
@@ -1157,7 +1161,7 @@ test('an option that is undefined is one that was left out', async () => {
   );
 
   const names: string[] = [];
-  const options = { prefix: undefined, hashKeys: undefined, raw: undefined, clock: undefined };
+  const options = { prefix: undefined, hashKeys: undefined, clock: undefined };
   const store = redisStoreOver(async (_, keys) => names.push(...keys), options);
   await createLimiter({ policy, store }).reset('user:42');
   expect(names).toEqual(['sluice:{user:42}t']);

@@ -1,38 +1,52 @@
 /** Policies and a store: the object a user holds. It checks what it is given, asks the store once, and says the answer. */
 import { checkCost, checkKey } from '../model/attempt.ts';
 import type { HistoryEntry, RateLimitResult } from '../model/decision.ts';
-import { Kind, SluiceError } from '../model/errors.ts';
+import { SluiceError } from '../model/errors.ts';
 import { checkOptionNames } from '../model/options.ts';
-import { checkPolicy, type Policy } from '../model/policy.ts';
-import { type Check, checkIsLog, checkStore, type MaybePromise, type Store } from '../model/store.ts';
-import { resultOf } from './result.ts';
+import type { Policy } from '../model/policy.ts';
+import { type Check, checkIsLog, checkStore, type DecideOptions, type Store, type Verdicts } from '../model/store.ts';
+import { type WaitVerbs, waitVerbs } from './acquire.ts';
+import { type ChangeVerbs, changeVerbs } from './changes.ts';
+import type { AttemptOptions, ContextOption, Core } from './core.ts';
+import { type AttemptEntry, checksOf } from './entries.ts';
+import { type Hold, type ReserveOptions, reserve } from './hold.ts';
+import { Lines } from './lines.ts';
+import { type PolicyOptions, policyChooser } from './policies.ts';
+import { keyedResultOf, resultOf, resultOfOne } from './result.ts';
+import { checkTimers, systemTimers, type Timers } from './sleep.ts';
 
-/** Limits by plan, route or anything else: which policies hold for this context. */
-export type PolicyChoice<Context> = (context: Context) => Policy | readonly Policy[];
+export type { AcquireOptions } from './acquire.ts';
+export type { ChangeResult, RefundOptions } from './changes.ts';
+export type { AttemptOptions, ContextOption } from './core.ts';
+export type { AttemptEntry } from './entries.ts';
+export type { Hold, ReserveOptions, Settlement } from './hold.ts';
+export type { PolicyChoice } from './policies.ts';
+export type { Sleep, Timers } from './sleep.ts';
 
-export interface LimiterOptions<Context> {
-  /** One policy, or a function that chooses by the context of an attempt. */
-  readonly policy?: Policy | PolicyChoice<Context> | undefined;
-  /** Several: an attempt spends from all of them or from none. */
-  readonly policies?: readonly Policy[] | PolicyChoice<Context> | undefined;
+export interface LimiterOptions<Context> extends PolicyOptions<Context> {
   readonly store: Store;
+  /** How many may wait for one key in `acquire` and `schedule`. Default: 10,000. */
+  readonly queueLimit?: number | undefined;
+  /** For tests and simulations: what `acquire` sleeps on, and measures timeouts and the ttl of holds with. Default: the system's. */
+  readonly timers?: Timers | undefined;
 }
 
-export interface ContextOption<Context> {
-  /** What a policy function is told. Needed when it takes one. */
-  readonly context?: Context | undefined;
-}
-
-export interface AttemptOptions<Context> extends ContextOption<Context> {
-  /** Units to spend: a whole number of at least 0. Default: 1. */
-  readonly cost?: number | undefined;
-}
-
-export interface Limiter<Context = unknown> {
-  /** May this key spend this cost now? Never rejects for "no". */
+/** A method, so that a limiter with a context passes for one without, as it does for all other verbs. */
+interface AttemptForms<Context> {
   attempt(key: string, options?: AttemptOptions<Context>): Promise<RateLimitResult>;
+  attempt(entries: readonly AttemptEntry[], options?: ContextOption<Context>): Promise<RateLimitResult>;
+}
+
+/** One key, or several at once: `attempt('user:42', { cost: 5 })`, `attempt([{ key: 'user:42', cost: 5 }, { key: 'everyone', policy }])`. */
+export type AttemptVerb<Context> = AttemptForms<Context>['attempt'];
+
+export interface Limiter<Context = unknown> extends ChangeVerbs<Context>, WaitVerbs<Context> {
+  /** May this key spend this cost now? Never rejects for "no". Of several keys all spend, or none does. */
+  readonly attempt: AttemptVerb<Context>;
   /** What an attempt would be told, and nothing spent: `remaining` is what is there. Default cost: 1, as for an attempt. */
-  peek(key: string, options?: AttemptOptions<Context>): Promise<RateLimitResult>;
+  readonly peek: AttemptVerb<Context>;
+  /** Spends an estimate now, to be settled once the truth is known. */
+  reserve(key: string, options?: ReserveOptions<Context>): Promise<Hold>;
   /** Makes the key as good as new. */
   reset(key: string, options?: ContextOption<Context>): Promise<void>;
   /** When a sliding window log admitted what, within its window, oldest first. */
@@ -47,28 +61,58 @@ export interface HistoryOptions<Context> extends ContextOption<Context> {
 export function limiterOver<Context>(options: LimiterOptions<Context>): Limiter<Context> {
   const store = checkStore(options.store, 'createLimiter.store');
   const policiesFor = policyChooser(options);
+  const lines = new Lines(options.queueLimit);
+  const timers = options.timers === undefined ? systemTimers : checkTimers(options.timers, 'createLimiter.timers');
+  const core: Core<Context> = { store, policiesFor, timers, freed: (key) => lines.wakeHeads(key) };
 
-  const decide = (key: string, cost: number, context: Context | undefined, dryRun: boolean) => {
-    const checks = checksFor(checkKey(key), checkCost(cost), policiesFor(context));
-    const answer = store.decide(checks, dryRun ? DRY_RUN : undefined);
-    return 'then' in answer ? answer.then((verdicts) => resultOf(checks, verdicts)) : resultOf(checks, answer);
+  /** One promise, whatever happens: an async function around a store that answers at once would make three. */
+  const decide = (
+    key: string,
+    options: AttemptOptions<Context> | undefined,
+    verb: string,
+    how?: DecideOptions,
+  ): Promise<RateLimitResult> => {
+    try {
+      if (options !== undefined) checkOptionNames(options, ATTEMPT_OPTIONS, verb);
+      checkKey(key);
+      const cost = options?.cost === undefined ? 1 : checkCost(options.cost);
+      const policies = policiesFor(options?.context);
+      const { one } = store.decide;
+      if (one !== undefined && how === undefined && policies.length === 1) {
+        const policy = policies[0]!;
+        return Promise.resolve(resultOfOne(policy, one(key, policy, cost)));
+      }
+      const checks = policies.map((policy) => ({ key, policy, cost }));
+      const answer = store.decide(checks, how);
+      return 'then' in answer ? resultLater(checks, answer) : Promise.resolve(resultOf(checks, answer));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  };
+
+  const decideSeveral = async (
+    entries: readonly AttemptEntry[],
+    options: ContextOption<Context> | undefined,
+    verb: string,
+    how?: DecideOptions,
+  ): Promise<RateLimitResult> => {
+    if (options !== undefined) checkOptionNames(options, ['context'], verb);
+    const checks = checksOf(entries, verb, () => policiesFor(options?.context));
+    return keyedResultOf(checks, await store.decide(checks, how));
   };
 
   return {
-    attempt: (key, options) =>
-      promised(() => {
-        if (options === undefined) return decide(key, 1, undefined, false);
-        checkOptionNames(options, ATTEMPT_OPTIONS, 'attempt');
-        return decide(key, options.cost === undefined ? 1 : options.cost, options.context, false);
-      }),
-    peek: (key, options = {}) =>
-      promised(() => {
-        checkOptionNames(options, ATTEMPT_OPTIONS, 'peek');
-        return decide(key, options.cost === undefined ? 1 : options.cost, options.context, true);
-      }),
+    attempt: (key: Keys, options?: AttemptOptions<Context>) =>
+      typeof key === 'string' ? decide(key, options, 'attempt') : decideSeveral(key, options, 'attempt'),
+    peek: (key: Keys, options?: AttemptOptions<Context>) =>
+      typeof key === 'string' ? decide(key, options, 'peek', DRY_RUN) : decideSeveral(key, options, 'peek', DRY_RUN),
+    reserve: (key, options) => reserve(core, key, options),
+    ...changeVerbs(core),
+    ...waitVerbs(core, lines),
     async reset(key, options = {}) {
       checkOptionNames(options, ['context'], 'reset');
       await store.forget(checkKey(key), policiesFor(options.context));
+      lines.wakeHeads(key);
     },
     async history(key, options = {}) {
       checkOptionNames(options, ['context', 'policy'], 'history');
@@ -77,90 +121,13 @@ export function limiterOver<Context>(options: LimiterOptions<Context>): Limiter<
   };
 }
 
+type Keys = string | readonly AttemptEntry[];
+
 const ATTEMPT_OPTIONS = ['cost', 'context'] as const;
 const DRY_RUN = { dryRun: true } as const;
 
-/** What a function gives, now or later, as one promise: async functions around a store that answers at once would make three. */
-function promised<T>(work: () => MaybePromise<T>): Promise<T> {
-  try {
-    return Promise.resolve(work());
-  } catch (error) {
-    return Promise.reject(error);
-  }
-}
-
-function checksFor(key: string, cost: number, policies: readonly Policy[]): Check[] {
-  return policies.map((policy) => ({ key, policy, cost }));
-}
-
-/** Constant policies are checked once, here; chosen ones each time, which costs nothing for those that were defined in code. */
-function policyChooser<Context>({
-  policy,
-  policies,
-}: LimiterOptions<Context>): (context?: Context) => readonly Policy[] {
-  if ((policy === undefined) === (policies === undefined)) {
-    throw new SluiceError({
-      code: 'SLUICE_INVALID_POLICY',
-      path: 'createLimiter',
-      expected: 'either policy or policies',
-      got: new Kind(policy === undefined ? 'neither' : 'both'),
-    });
-  }
-  const given = policy ?? policies;
-  const path = policy === undefined ? 'policies(context)' : 'policy(context)';
-  if (typeof given === 'function') return (context) => checkChosen(choose(given, context), path);
-  const constant = policy === undefined ? checkPolicies(policies, 'policies') : [checkPolicy(policy, 'policy')];
-  return () => constant;
-}
-
-/** A function that needs a context and gets none fails with an error of its own, far from the mistake. */
-function choose<Context>(choice: PolicyChoice<Context>, context: Context | undefined): unknown {
-  try {
-    return choice(context as Context);
-  } catch (error) {
-    if (context !== undefined) throw error;
-    throw new SluiceError({
-      code: 'SLUICE_INVALID_OPTION',
-      path: 'context',
-      expected: 'the context that the policies of this limiter are a function of',
-      got: context,
-    });
-  }
-}
-
-/** A function may answer with one policy or with several. */
-function checkChosen(chosen: unknown, path: string): readonly Policy[] {
-  return Array.isArray(chosen) ? checkPolicies(chosen, path) : [checkPolicy(chosen, path)];
-}
-
-function checkPolicies(given: unknown, path: string): readonly Policy[] {
-  if (!Array.isArray(given) || given.length === 0 || given.length > MAX_POLICIES) {
-    throw new SluiceError({
-      code: 'SLUICE_INVALID_POLICY',
-      path,
-      expected: `an array of 1 to ${MAX_POLICIES} policies`,
-      got: given,
-    });
-  }
-  const checked = Array.from(given, (policy, index) => checkPolicy(policy, `${path}[${index}]`));
-  refuseDuplicates(checked, path);
-  return checked;
-}
-
-/** All of an attempt's policies are decided in one script call, which blocks the server while it runs. */
-const MAX_POLICIES = 64;
-
-/** Results, headers and keys tell policies apart by name. */
-function refuseDuplicates(policies: readonly Policy[], path: string): void {
-  policies.forEach(({ name }, index) => {
-    if (policies.findIndex((other) => other.name === name) === index) return;
-    throw new SluiceError({
-      code: 'SLUICE_DUPLICATE_POLICY',
-      path: `${path}[${index}].name`,
-      expected: 'a name no other policy of this limiter has',
-      got: name,
-    });
-  });
+function resultLater(checks: readonly Check[], answer: Promise<Verdicts>): Promise<RateLimitResult> {
+  return answer.then((verdicts) => resultOf(checks, verdicts));
 }
 
 /** The log that is asked for by name, or the only one there is. */

@@ -215,8 +215,9 @@ describe('shaping', () => {
     diary.acquire('second', limiter);
     diary.acquire('gone', limiter, { signal: controller.signal });
     await timers.run(50);
+    expect(timers.pending).toBe(2);
     controller.abort();
-    expectNothingLeftOf(controller.signal);
+    expect([timers.pending, getEventListeners(controller.signal, 'abort')]).toEqual([1, []]);
     await settled();
     diary.acquire('instead', limiter);
     await timers.run();
@@ -251,10 +252,6 @@ describe('shaping', () => {
 function abortable(): { signal: AbortSignal; abort(): void } {
   const controller = new AbortController();
   return { signal: controller.signal, abort: () => controller.abort() };
-}
-
-function expectNothingLeftOf(signal: AbortSignal): void {
-  expect(getEventListeners(signal, 'abort')).toEqual([]);
 }
 
 describe('timeout', () => {
@@ -326,17 +323,23 @@ describe('timeout', () => {
   });
 });
 
-/** Answers when the test says so. */
-function slowStore(): { store: Store; answer(): Promise<void>; inner: ReturnType<typeof recordingStore> } {
+/** Answers when the test says so, one question after the other. */
+function slowStore() {
   const inner = recordingStore();
+  const asked: string[] = [];
   const waiting: (() => void)[] = [];
-  const decide: Store['decide'] = (checks, options) =>
-    new Promise((resolve) => waiting.push(() => resolve(inner.decide(checks, options))));
+  const later = <T>(verb: string, answer: () => T | Promise<T>): Promise<T> => {
+    asked.push(verb);
+    return new Promise((resolve) => waiting.push(() => resolve(answer())));
+  };
+  const decide: Store['decide'] = (checks, options) => later('decide', () => inner.decide(checks, options));
+  const change: Store['change'] = (changes) => later('change', () => inner.change(changes));
   const answer = async (): Promise<void> => {
     waiting.shift()!();
     await settled();
   };
-  return { store: { ...inner, decide }, answer, inner };
+  const store: Store = { ...inner, decide, change };
+  return { store, answer, inner, asked };
 }
 
 describe('abort', () => {
@@ -374,7 +377,7 @@ describe('abort', () => {
   });
 
   test('while the store is asked: told at once, given back when the answer is yes, and only then the next one asks', async () => {
-    const { store, answer, inner } = slowStore();
+    const { store, answer, inner, asked } = slowStore();
     const timers = virtualTimers();
     const limiter = createLimiter({ policy: bucket, store, timers });
     const diary = new Diary(timers);
@@ -386,6 +389,9 @@ describe('abort', () => {
     expect(diary.lines).toEqual([['gone', 0, 'SLUICE_ABORTED']]);
     expect([inner.changed.length, limiter.waiting('api')]).toEqual([0, 1]);
     await answer();
+    expect(asked).toEqual(['decide', 'change']);
+    await answer();
+    expect(asked).toEqual(['decide', 'change', 'decide']);
     const spent = { at: 1_763_280_000_123_456, until: 1_763_280_005_123_456 };
     expect(inner.changed).toEqual([[{ key: 'api', policy: bucket, verb: 'refund', cost: 3, spent }]]);
     await answer();
@@ -542,6 +548,23 @@ describe('capacity that comes back wakes the head', () => {
     expect(diary.lines).toEqual([
       ['blocked', 1000, 'turn'],
       ['held', 2000, 'turn'],
+    ]);
+  });
+
+  test('a slot that somebody else gives back', async () => {
+    const { limiter, timers } = limiterWith(leakyBucket({ capacity: 4, leakRate: 1, mode: 'shaping' }));
+    const diary = new Diary(timers);
+    const { signal, abort } = abortable();
+    diary.acquire('first', limiter);
+    diary.acquire('gone', limiter, { cost: 3, signal });
+    diary.acquire('large', limiter, { cost: 4 });
+    await timers.run(500);
+    abort();
+    await timers.run();
+    expect(diary.lines).toEqual([
+      ['first', 0, 'turn'],
+      ['gone', 500, 'SLUICE_ABORTED'],
+      ['large', 1000, 'turn'],
     ]);
   });
 

@@ -18,8 +18,10 @@ const asleep = (ms: number, signal = new AbortController().signal): { awake: boo
   return state;
 };
 
-test('a part of a millisecond is slept as a whole one', async () => {
+test('a part of a millisecond is slept as a whole one, on one timer', async () => {
+  const timer = vi.spyOn(globalThis, 'setTimeout');
   const state = asleep(0.2);
+  expect(timer.mock.calls.map(([, ms]) => ms)).toEqual([1]);
   await vi.advanceTimersByTimeAsync(0);
   expect(state.awake).toBe(false);
   await vi.advanceTimersByTimeAsync(1);
