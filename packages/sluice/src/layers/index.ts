@@ -10,6 +10,7 @@ export { type DenyCacheOptions, denyCache } from './deny-cache.ts';
 export { type FallbackEvent, type FallbackOptions, fallback, type RecoveredEvent } from './fallback.ts';
 export type { Hook } from './hooks.ts';
 export { type Layer, layered } from './layered.ts';
+export { type LeaseOptions, leases } from './leases.ts';
 export { type ResilientOptions, resilient } from './resilient.ts';
 export { type ShadowDenied, type ShadowOptions, shadow } from './shadow.ts';
 export { type TelemetryMessage, type TelemetryOptions, telemetry } from './telemetry.ts';

@@ -44,7 +44,7 @@ export class Blocks {
 }
 
 /** What an attempt is told while the key is blocked: never yes, and not before the block ends. */
-export function refused({ retryAfter, resetAfter }: Verdict, wait: number): Verdict {
+export function refused(retryAfter: number, resetAfter: number, wait: number): Verdict {
   const [retry, reset] = [Math.max(retryAfter, wait), Math.max(resetAfter, wait)];
   return { allowed: false, remaining: 0, retryAfter: retry, resetAfter: reset, delay: 0 };
 }

@@ -85,12 +85,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     return kept;
   };
 
+  /** Nothing is spent, so what is told beside the wait is what a look at the key that was found sees. */
+  const refuse = (table: Table, retryAfter: number, wait: number, now: number, policy: Policy): Verdict =>
+    refused(retryAfter, table.step(now, 0, policy).resetAfter, wait);
+
   const look = ({ key, policy }: Pick<Check, 'key' | 'policy'>, cost: number, now: number): Step => {
     const table = tables.of(policy);
     table.find(key);
     const step = copyOf(table.step(now, cost, policy));
     const wait = blocks.size === 0 ? 0 : blocks.wait(table, key, now);
-    return wait === 0 ? step : { ...step, ...refused(step, wait), changes: false };
+    return wait === 0 ? step : { ...step, ...refuse(table, step.retryAfter, wait, now, policy), changes: false };
   };
 
   /** Several checks, or a dry run: all are looked at before any is carried out. */
@@ -142,7 +146,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     const step = table.step(now, cost, policy);
     answer.now = now;
     const wait = blocks.size === 0 ? 0 : blocks.wait(table, key, now);
-    if (wait > 0) answer.verdict = refused(step, wait);
+    if (wait > 0) answer.verdict = refuse(table, step.retryAfter, wait, now, policy);
     else answer.verdict = step.changes ? commit(table, isHeld, now, step, policy) : step;
     return answer;
   };

@@ -59,6 +59,11 @@ export async function blocks(store: Store, clock: ManualClock, policy: Policy): 
   const limit = limitOf(policy);
   const blocked = await change(store, policy, { verb: 'block', duration: 60_000_000 });
   equal([blocked.allowed, blocked.remaining, blocked.retryAfter], [false, 0, 60_000_000], 'blocked for a minute');
+  equal(
+    (await attempt(store, policy, 1)).resetAfter,
+    60_000_000,
+    'nothing is spent, so nothing but the block must pass',
+  );
   clock.set((readMicros(clock) + 59_999_999) / 1000);
   equal((await attempt(store, policy, 1)).retryAfter, 1, 'blocked until its last microsecond');
   clock.set((readMicros(clock) + 1) / 1000);

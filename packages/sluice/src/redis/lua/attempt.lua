@@ -28,8 +28,9 @@ local function decide(check)
     check.transition(now, check.cost, check.raw)
   if check.blocked_until > now then
     check.state = nil
+    local _, _, look_reset = check.transition(now, 0, check.raw)
     check.remaining, check.retry, check.reset, check.delay =
-      refuse(check.blocked_until - now, check.retry, check.reset)
+      refuse(check.blocked_until - now, check.retry, look_reset)
   end
 end
 

@@ -10,7 +10,9 @@ local numbers, more, has_more, failures = { now }, {}, false, nil
 local function decide(at)
   local log = load(KEYS[at])
   local remaining, retry, reset, _, change = transition(now, tonumber(ARGV[at + 4] or 1), log)
-  if log and log.blocked_until > now then remaining, retry, reset = refuse(log.blocked_until - now, retry, reset)
+  if log and log.blocked_until > now then
+    local _, _, look_reset = transition(now, 0, log)
+    remaining, retry, reset = refuse(log.blocked_until - now, retry, look_reset)
   elseif change then save(KEYS[at], change, expiry(reset), set_option, expire_command) end
   if retry == math.huge then retry = -1 end
   numbers[at * 2], numbers[at * 2 + 1], more[at] = remaining, reset, retry

@@ -27,11 +27,18 @@ local function decide()
       blocked_until, raw = opened(raw)
     end
     local state, added, kept_reset
+    local wait = blocked_until - now
     repeat
       if costs then cost = tonumber(costs[at + 4]) end
-      local remaining, retry, reset, delay, next_state, delta = transition(now, cost, raw)
-      if blocked_until > now then
-        remaining, retry, reset, delay = refuse(blocked_until - now, retry, reset)
+      local remaining, retry, reset, delay, next_state, delta, asked_retry
+      -- Of a blocked key twice: when the cost would fit, and what a look sees, because nothing is spent.
+      for pass = 1, wait > 0 and 2 or 1 do
+        local price = pass == 1 and cost or 0
+        remaining, retry, reset, delay, next_state, delta = transition(now, price, raw)
+        if pass == 1 then asked_retry = retry end
+      end
+      if wait > 0 then
+        remaining, retry, reset, delay = refuse(wait, asked_retry, reset)
       elseif next_state then
         raw, state, kept_reset = next_state, next_state, reset
         if not delta then found = found and nil

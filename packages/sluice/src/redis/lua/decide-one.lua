@@ -16,9 +16,16 @@ if raw and #raw >= PREFIX then
   found = nil
   blocked_until, raw = opened(raw)
 end
-local remaining, retry, reset, delay, state, delta = transition(now, cost, raw)
-if blocked_until > now then
-  remaining, retry, reset, delay = refuse(blocked_until - now, retry, reset)
+local remaining, retry, reset, delay, state, delta, asked_retry
+local wait = blocked_until - now
+-- Of a blocked key twice: when the cost would fit, and what a look sees, because nothing is spent.
+for pass = 1, wait > 0 and 2 or 1 do
+  local price = pass == 1 and cost or 0
+  remaining, retry, reset, delay, state, delta = transition(now, price, raw)
+  if pass == 1 then asked_retry = retry end
+end
+if wait > 0 then
+  remaining, retry, reset, delay = refuse(wait, asked_retry, reset)
 elseif state then
   keep(key, found, state, delta, reset)
 end

@@ -1,0 +1,122 @@
+/**
+ * `sluice/fastify`: a plugin for Fastify 5. It puts a hook on every route that is declared after it: with the options of the plugin,
+ * with those in the route's `config.rateLimit`, or with both. What a route needs is worked out when it is declared.
+ */
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { invalidOption } from '../http/options.ts';
+import type { RateLimitResult } from '../model/decision.ts';
+import { checkFlag } from '../model/options.ts';
+import { concludeOnClose, NodeView, sendReply } from './node-http.ts';
+import { checkRateLimitOptions, type Entrance, entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
+import { checkRouteLimit, checkStoreOption, hasLimit, routeOptions, type StoreOption } from './routes.ts';
+
+export type FastifyRouteRateLimit<Context = unknown> = RateLimitOptions<FastifyRequest, Context>;
+
+export interface FastifyRateLimitOptions<Context = unknown> extends FastifyRouteRateLimit<Context>, StoreOption {
+  /** Whether routes are limited that say nothing about it. Default: true when the plugin has a limit. */
+  readonly global?: boolean | undefined;
+  /** When in the life of a request to ask. Default: 'onRequest'; later when the key needs what another hook finds out. */
+  readonly hook?: HookName | undefined;
+}
+
+const HOOKS = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const;
+export type HookName = (typeof HOOKS)[number];
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What the limit of this route was told; undefined when it has none or was skipped. */
+    rateLimit?: RateLimitResult | undefined;
+  }
+  interface FastifyContextConfig {
+    /** The limit of this route, over the options of the plugin; false for none. */
+    rateLimit?: FastifyRouteRateLimit | false | undefined;
+  }
+}
+
+export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (app, options) => {
+  const { store: _store, global = hasLimit(options), hook = 'onRequest', ...common } = options;
+  checkRateLimitOptions(common, 'rateLimit');
+  const store = checkStoreOption(options, 'rateLimit');
+  checkFlag(options.global, 'rateLimit.global');
+  if (!HOOKS.includes(hook)) throw invalidOption('rateLimit.hook', HOOKS.map((name) => `'${name}'`).join(', '), hook);
+  const shared = hasLimit(common) ? entranceOf(common, { store }) : undefined;
+  if (global && shared === undefined) throw invalidOption('rateLimit.global', 'a limiter or policy beside it', global);
+  const entranceFor = routeEntrances(common, store);
+
+  if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit');
+  app.addHook('onRoute', (route) => {
+    const own = route.config?.rateLimit;
+    const entrance = own === undefined ? global && shared : own !== false && entranceFor(own, nameOf(route));
+    if (entrance) addHook(route, hook, hookOf(entrance));
+  });
+};
+
+/** For the whole app, not for a scope of its own, as `fastify-plugin` would mark it. */
+Object.assign(rateLimit, {
+  [Symbol.for('skip-override')]: true,
+  [Symbol.for('fastify.display-name')]: 'sluice',
+  [Symbol.for('plugin-meta')]: { name: 'sluice', fastify: '5.x' },
+});
+
+/** The same as a hook alone, for what is no route: `setNotFoundHandler({ preHandler: rateLimitHook({ ... }) }, ...)`. */
+export function rateLimitHook<Context = unknown>(options: FastifyRouteRateLimit<Context>): FastifyHook {
+  return hookOf(entranceOf(options));
+}
+
+export type FastifyHook = (
+  this: FastifyInstance,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<FastifyReply | undefined>;
+
+function hookOf({ enter, conclude }: Entrance<FastifyRequest>): FastifyHook {
+  return async (request, reply) => {
+    const view = new FastifyView(request, request.raw);
+    const decision = await enter(view);
+    if (!decision.allowed) return sendReply(reply, decision.response);
+    reply.headers(decision.headers);
+    request.rateLimit = decision.result;
+    concludeOnClose(reply.raw, conclude, decision, view);
+    return undefined;
+  };
+}
+
+/** Fastify declares HEAD beside GET with the same config: both are one limit. */
+function routeEntrances(
+  common: FastifyRouteRateLimit,
+  store: FastifyRateLimitOptions['store'],
+): (own: FastifyRouteRateLimit, name: string) => Entrance<FastifyRequest> {
+  const made = new WeakMap<object, Map<string, Entrance<FastifyRequest>>>();
+  return (own, name) => {
+    const path = `${name}: config.rateLimit`;
+    checkRouteLimit(own, path);
+    const byName = made.get(own) ?? new Map<string, Entrance<FastifyRequest>>();
+    const entrance = byName.get(name) ?? entranceOf(routeOptions(common, own, name), { path, store });
+    made.set(own, byName.set(name, entrance));
+    return entrance;
+  };
+}
+
+function nameOf({ method, url }: RouteOptions): string {
+  const verbs = [method].flat().map((verb) => (verb === 'HEAD' ? 'GET' : verb));
+  return `${[...new Set(verbs)].join(',')} ${url}`;
+}
+
+/** Before the hooks of the route itself. */
+function addHook(route: RouteOptions, name: HookName, hook: FastifyHook): void {
+  const others = [route[name] ?? []].flat();
+  Object.assign(route, { [name]: [hook, ...others] });
+}
+
+class FastifyView extends NodeView<FastifyRequest> {
+  override get path(): string {
+    return this.native.originalUrl;
+  }
+
+  override get route(): string | undefined {
+    return this.native.routeOptions.url;
+  }
+}
+
+export type { Outcome, OutcomeOptions } from './outcome.ts';
+export type { NativeView, RateLimitOptions };

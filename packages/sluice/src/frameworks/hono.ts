@@ -1,0 +1,105 @@
+/** `sluice/hono`: a middleware for Hono, on whichever runtime. */
+import type { Env, Context as HonoContext, MiddlewareHandler } from 'hono';
+import type { HeaderValues } from '../http/headers.ts';
+import type { RateLimitResult } from '../model/decision.ts';
+import { type NodeRequest, nodeHeader } from './node-http.ts';
+import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
+import { checkPeerOption, type Peer, peerOf } from './peer.ts';
+
+declare module 'hono' {
+  interface ContextVariableMap {
+    /** What the innermost `rateLimit` was told; undefined when it was skipped. */
+    rateLimit: RateLimitResult | undefined;
+  }
+}
+
+export interface HonoRateLimitOptions<E extends Env = Env, Context = unknown>
+  extends RateLimitOptions<HonoContext<E>, Context> {
+  /** The address of the peer, where the runtime tells it in a way of its own. Node, Bun and Deno are known. */
+  readonly ip?: ((context: HonoContext<E>) => string | undefined) | undefined;
+}
+
+export function rateLimit<E extends Env = Env, Context = unknown>(
+  options: HonoRateLimitOptions<E, Context>,
+): MiddlewareHandler<E> {
+  const { enter, conclude } = entranceOf(options, { own: ['ip'] });
+  const ipOf = checkPeerOption(options.ip) ?? peerIn;
+  return async (c, next) => {
+    const view = new HonoView(c, ipOf);
+    const decision = await enter(view);
+    if (!decision.allowed) {
+      const { status, headers, body } = decision.response;
+      return new Response(c.req.method === 'HEAD' ? null : body, { status, headers });
+    }
+    for (const name in decision.headers) c.header(name, decision.headers[name]);
+    c.set('rateLimit', decision.result);
+    await next();
+    restoreHeaders(c, decision.headers);
+    if (conclude !== undefined) wait(c, conclude(decision, view, c.res.status));
+    return undefined;
+  };
+}
+
+/** A handler that makes a Response by itself loses what was set before it. To look costs little, to set them now much more. */
+function restoreHeaders<E extends Env>(c: HonoContext<E>, headers: HeaderValues): void {
+  for (const name in headers) {
+    if (c.res.headers.has(name)) return;
+    c.header(name, headers[name]);
+  }
+}
+
+/** Workers end what nobody waits for. Elsewhere there is no such context, and asking for it throws. */
+function wait<E extends Env>(c: HonoContext<E>, work: Promise<void>): void {
+  try {
+    c.executionCtx.waitUntil(work);
+  } catch {
+    // Goes on by itself.
+  }
+}
+
+interface Bindings {
+  readonly incoming?: NodeRequest | undefined;
+}
+
+/** The runtime's second argument to `fetch` is what Hono calls `env`. */
+function peerIn<E extends Env>(c: HonoContext<E>): string | undefined {
+  const env = c.env as (Bindings & Peer) | undefined;
+  return env?.incoming?.socket.remoteAddress ?? peerOf(c.req.raw, env);
+}
+
+class HonoView<E extends Env> implements NativeView<HonoContext<E>> {
+  readonly native: HonoContext<E>;
+  readonly #ipOf: (context: HonoContext<E>) => string | undefined;
+
+  constructor(native: HonoContext<E>, ipOf: (context: HonoContext<E>) => string | undefined) {
+    this.native = native;
+    this.#ipOf = ipOf;
+  }
+
+  get method(): string {
+    return this.native.req.method;
+  }
+
+  get path(): string {
+    return this.native.req.path;
+  }
+
+  /** The first that is for a method alone is the handler; middlewares are for all. */
+  get route(): string | undefined {
+    const matched = this.native.req.matchedRoutes;
+    return (matched.find(({ method }) => method !== 'ALL') ?? matched.at(-1))?.path;
+  }
+
+  get ip(): string | undefined {
+    return this.#ipOf(this.native);
+  }
+
+  /** On Node the headers are there already; a Headers object would be made of them for this alone. */
+  header(name: string): string | undefined {
+    const { incoming } = (this.native.env ?? {}) as Bindings;
+    return incoming === undefined ? this.native.req.header(name) : nodeHeader(incoming, name);
+  }
+}
+
+export type { Outcome, OutcomeOptions } from './outcome.ts';
+export type { NativeView, RateLimitOptions };

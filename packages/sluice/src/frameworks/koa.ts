@@ -1,0 +1,48 @@
+/** `sluice/koa`: a middleware for Koa 3 and 2. */
+import type { Context as KoaContext, Middleware } from 'koa';
+import type { RateLimitResult } from '../model/decision.ts';
+import { concludeOnClose, NodeView } from './node-http.ts';
+import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
+
+declare module 'koa' {
+  interface DefaultState {
+    /** What the innermost `rateLimit` was told; undefined when it was skipped. */
+    rateLimit?: RateLimitResult | undefined;
+  }
+}
+
+export type KoaRateLimitOptions<Context = unknown> = RateLimitOptions<KoaContext, Context>;
+
+export function rateLimit<Context = unknown>(options: KoaRateLimitOptions<Context>): Middleware {
+  const { enter, conclude } = entranceOf(options);
+  return async (ctx, next) => {
+    const view = new KoaView(ctx, ctx.req);
+    const decision = await enter(view);
+    if (!decision.allowed) {
+      const { status, headers, body } = decision.response;
+      ctx.status = status;
+      ctx.set(headers);
+      ctx.body = body;
+      return;
+    }
+    for (const name in decision.headers) ctx.res.setHeader(name, decision.headers[name]!);
+    ctx.state.rateLimit = decision.result;
+    concludeOnClose(ctx.res, conclude, decision, view);
+    await next();
+  };
+}
+
+class KoaView extends NodeView<KoaContext> {
+  override get path(): string {
+    return this.native.originalUrl;
+  }
+
+  /** Where a router has matched one already. */
+  override get route(): string | undefined {
+    const { _matchedRoute: route } = this.native as { readonly _matchedRoute?: unknown };
+    return typeof route === 'string' ? route : undefined;
+  }
+}
+
+export type { Outcome, OutcomeOptions } from './outcome.ts';
+export type { NativeView, RateLimitOptions };

@@ -1,0 +1,241 @@
+/**
+ * `sluice/nest`: a module, a guard and two decorators for Nest 11, over Express or Fastify. The only file of the library that imports
+ * a peer when it runs: Nest knows what it injects and what it catches by its own classes.
+ */
+import {
+  type ArgumentsHost,
+  type CanActivate,
+  Catch,
+  type DynamicModule,
+  type ExceptionFilter,
+  type ExecutionContext,
+  HttpException,
+  Inject,
+  Injectable,
+  Module,
+  type ModuleMetadata,
+  SetMetadata,
+} from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, Reflector } from '@nestjs/core';
+import type { Denial } from '../http/denial.ts';
+import { checkFunction } from '../http/options.ts';
+import type { RateLimitResult } from '../model/decision.ts';
+import type { MaybePromise } from '../model/store.ts';
+import {
+  concludeOnClose,
+  type FastifyReplyLike,
+  type NodeRequest,
+  type NodeResponse,
+  NodeView,
+  send,
+  sendReply,
+  setHeaders,
+} from './node-http.ts';
+import { checkRateLimitOptions, type Entrance, entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
+import { checkRouteLimit, checkStoreOption, hasLimit, routeOptions, type StoreOption } from './routes.ts';
+
+/** What the guard uses of a request, Express's or Fastify's. */
+export interface NestRequest extends Partial<NodeRequest> {
+  /** Fastify */
+  readonly raw?: NodeRequest | undefined;
+  readonly originalUrl?: string | undefined;
+  /** Express */
+  readonly route?: { readonly path: unknown } | undefined;
+  /** Fastify */
+  readonly routeOptions?: { readonly url?: string | undefined } | undefined;
+  /** What the limit of this handler was told; undefined when it has none or was skipped. */
+  rateLimit?: RateLimitResult | undefined;
+}
+
+interface NestExchange {
+  readonly request: NestRequest;
+  /** Express's, or Fastify's with Node's beneath. */
+  readonly response: NodeResponse | (FastifyReplyLike & { readonly raw: NodeResponse });
+}
+
+export interface NestRateLimitOptions<Native = NestRequest, Context = unknown>
+  extends RateLimitOptions<Native, Context>,
+    StoreOption {
+  /** Where to find the request of a context that is no HTTP, such as GraphQL. Undefined lets it through uncounted; the default. */
+  readonly exchangeOf?: ((context: ExecutionContext) => NestExchange | undefined) | undefined;
+}
+
+export interface NestRateLimitAsyncOptions<Native = NestRequest, Context = unknown>
+  extends Pick<ModuleMetadata, 'imports'>,
+    GuardOption {
+  readonly inject?: DynamicModuleInject;
+  // biome-ignore lint/suspicious/noExplicitAny: what is injected is between the user and Nest.
+  readonly useFactory: (...injected: any[]) => MaybePromise<NestRateLimitOptions<Native, Context>>;
+}
+
+type DynamicModuleInject = NonNullable<
+  Extract<NonNullable<DynamicModule['providers']>[number], { useFactory: unknown }>['inject']
+>;
+
+export interface GuardOption {
+  /** Whether the guard stands before every handler. Default: true; else `@UseGuards(RateLimitGuard)`, after who logs users in. */
+  readonly global?: boolean | undefined;
+}
+
+const OPTIONS = Symbol('sluice: options of RateLimitModule');
+const METADATA = 'sluice:rate-limit';
+const reflector = new Reflector();
+
+/** The limit of a handler or of all handlers of a controller, over the options of the module. */
+export function RateLimit<Native = NestRequest, Context = unknown>(
+  options: RateLimitOptions<Native, Context> = {},
+): MethodDecorator & ClassDecorator {
+  return SetMetadata(METADATA, options);
+}
+
+/** No limit for this handler or controller. */
+export function SkipRateLimit(): MethodDecorator & ClassDecorator {
+  return SetMetadata(METADATA, false);
+}
+
+/** A denial as other filters may catch it. */
+export class RateLimitException extends HttpException {
+  readonly denial: Denial;
+  readonly result: RateLimitResult;
+
+  constructor(denial: Denial, result: RateLimitResult) {
+    super(denial.body, denial.status);
+    this.denial = denial;
+    this.result = result;
+  }
+}
+
+/** Sends a denial as it is: Nest itself would make plain JSON of it. */
+class RateLimitFilter implements ExceptionFilter<RateLimitException> {
+  catch({ denial }: RateLimitException, host: ArgumentsHost): void {
+    const response = host.switchToHttp().getResponse<NestExchange['response'] | undefined>();
+    if (response === undefined) return;
+    if ('raw' in response) sendReply(response, denial);
+    else send(response, denial);
+  }
+}
+Catch(RateLimitException)(RateLimitFilter);
+
+type Target = ReturnType<ExecutionContext['getClass'] | ExecutionContext['getHandler']>;
+
+export class RateLimitGuard implements CanActivate {
+  readonly #options: NestRateLimitOptions;
+  readonly #store: StoreOption['store'];
+  readonly #common: Entrance<NestRequest> | undefined;
+  readonly #made = new WeakMap<Target, WeakMap<Target, { readonly entrance: Entrance<NestRequest> | undefined }>>();
+  readonly #exchangeOf: (context: ExecutionContext) => NestExchange | undefined;
+
+  constructor(options: NestRateLimitOptions) {
+    const { store: _store, exchangeOf = httpExchange, ...common } = options;
+    checkRateLimitOptions(common, 'RateLimitModule');
+    checkFunction(options.exchangeOf, 'RateLimitModule.exchangeOf');
+    this.#store = checkStoreOption(options, 'RateLimitModule');
+    this.#options = common;
+    this.#exchangeOf = exchangeOf;
+    this.#common = hasLimit(common) ? entranceOf(common, { path: 'RateLimitModule', store: this.#store }) : undefined;
+  }
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const entrance = this.#entranceFor(context.getClass(), context.getHandler());
+    const exchange = entrance && this.#exchangeOf(context);
+    if (exchange === undefined) return true;
+    const { request } = exchange;
+    const response = 'raw' in exchange.response ? exchange.response.raw : exchange.response;
+    const view = new NestView(request, request.raw ?? (request as NodeRequest));
+    const decision = await entrance!.enter(view);
+    if (!decision.allowed) {
+      setHeaders(response, rateLimitFields(decision.response));
+      throw new RateLimitException(decision.response, decision.result);
+    }
+    setHeaders(response, decision.headers);
+    request.rateLimit = decision.result;
+    concludeOnClose(response, entrance!.conclude, decision, view);
+    return true;
+  }
+
+  #entranceFor(controller: Target, handler: Target): Entrance<NestRequest> | undefined {
+    const handlers = this.#made.get(controller) ?? new WeakMap();
+    this.#made.set(controller, handlers);
+    const made = handlers.get(handler) ?? { entrance: this.#make(controller, handler) };
+    handlers.set(handler, made);
+    return made.entrance;
+  }
+
+  #make(controller: Target, handler: Target): Entrance<NestRequest> | undefined {
+    const ofHandler = limitAt(handler);
+    const own = ofHandler ?? limitAt(controller);
+    if (own === undefined) return this.#common;
+    if (own === false) return undefined;
+    const name = ofHandler === undefined ? controller.name : `${controller.name}.${handler.name}`;
+    const path = `@RateLimit() of ${name}`;
+    checkRouteLimit(own, path);
+    return entranceOf(routeOptions(this.#options, own, name), { path, store: this.#store });
+  }
+}
+Injectable()(RateLimitGuard);
+Inject(OPTIONS)(RateLimitGuard, undefined, 0);
+
+function limitAt(target: Target): RateLimitOptions<NestRequest> | false | undefined {
+  return reflector.get(METADATA, target);
+}
+
+function httpExchange(context: ExecutionContext): NestExchange | undefined {
+  if (context.getType() !== 'http') return undefined;
+  const http = context.switchToHttp();
+  return { request: http.getRequest(), response: http.getResponse() };
+}
+
+/** For filters that write a response of their own: what does not tell of ours. */
+function rateLimitFields({ headers }: Denial): Denial['headers'] {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'Content-Type'));
+}
+
+class NestView extends NodeView<NestRequest> {
+  override get path(): string {
+    return this.native.originalUrl ?? super.path;
+  }
+
+  override get route(): string | undefined {
+    const { route, routeOptions } = this.native;
+    return routeOptions?.url ?? (typeof route?.path === 'string' ? route.path : undefined);
+  }
+}
+
+// biome-ignore lint/complexity/noStaticOnlyClass: Nest knows modules by their class.
+export class RateLimitModule {
+  static forRoot<Native = NestRequest, Context = unknown>(
+    options: NestRateLimitOptions<Native, Context> & GuardOption = {},
+  ): DynamicModule {
+    const { global, ...rest } = options;
+    return moduleOf({ provide: OPTIONS, useValue: rest }, { global });
+  }
+
+  static forRootAsync<Native = NestRequest, Context = unknown>({
+    global,
+    imports = [],
+    inject = [],
+    useFactory,
+  }: NestRateLimitAsyncOptions<Native, Context>): DynamicModule {
+    return { ...moduleOf({ provide: OPTIONS, useFactory, inject }, { global }), imports };
+  }
+}
+Module({})(RateLimitModule);
+
+type Provider = NonNullable<DynamicModule['providers']>[number];
+
+function moduleOf(options: Provider, { global = true }: GuardOption): DynamicModule {
+  return {
+    module: RateLimitModule,
+    global: true,
+    providers: [
+      options,
+      RateLimitGuard,
+      { provide: APP_FILTER, useClass: RateLimitFilter },
+      ...(global ? [{ provide: APP_GUARD, useExisting: RateLimitGuard }] : []),
+    ],
+    exports: [OPTIONS, RateLimitGuard],
+  };
+}
+
+export type { Outcome, OutcomeOptions } from './outcome.ts';
+export type { NativeView, RateLimitOptions };

@@ -1,0 +1,112 @@
+/** What Express, Fastify, Koa, Nest and bare `node:http` have in common: the two objects of Node beneath them. */
+import type { Denial } from '../http/denial.ts';
+import type { HeaderValues } from '../http/headers.ts';
+import type { Entrance, NativeView } from './options.ts';
+import type { Allowed, Conclude } from './outcome.ts';
+
+/** What is used of an `http.IncomingMessage`, also of HTTP/2's. */
+export interface NodeRequest {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly socket: { readonly remoteAddress?: string | undefined };
+}
+
+/** What is used of an `http.ServerResponse`, also of HTTP/2's. */
+export interface NodeResponse {
+  statusCode: number;
+  readonly headersSent: boolean;
+  setHeader(name: string, value: string): unknown;
+  end(body?: string): unknown;
+  once(event: 'close', listener: () => void): unknown;
+}
+
+/** Nothing is read before somebody asks: most keys need one header, or the address alone. */
+export class NodeView<Native> implements NativeView<Native> {
+  readonly native: Native;
+  readonly incoming: NodeRequest;
+
+  constructor(native: Native, incoming: NodeRequest) {
+    this.native = native;
+    this.incoming = incoming;
+  }
+
+  get method(): string {
+    return this.incoming.method ?? 'GET';
+  }
+
+  get path(): string {
+    return this.incoming.url ?? '/';
+  }
+
+  get route(): string | undefined {
+    return undefined;
+  }
+
+  get ip(): string | undefined {
+    return this.incoming.socket.remoteAddress;
+  }
+
+  header(name: string): string | undefined {
+    return nodeHeader(this.incoming, name);
+  }
+}
+
+/** Node has the names in lower case, and lines that may be repeated joined already. */
+export function nodeHeader({ headers }: NodeRequest, name: string): string | undefined {
+  const value = headers[name] ?? headers[name.toLowerCase()];
+  return typeof value === 'object' ? value.join(', ') : value;
+}
+
+export function setHeaders(response: NodeResponse, headers: HeaderValues): void {
+  for (const name in headers) response.setHeader(name, headers[name]!);
+}
+
+/** Whole, so that Node knows its length; to a HEAD it sends no body by itself. */
+export function send(response: NodeResponse, { status, headers, body }: Denial): void {
+  response.statusCode = status;
+  setHeaders(response, headers);
+  response.end(body);
+}
+
+/** What is used of a reply of Fastify. */
+export interface FastifyReplyLike {
+  code(status: number): FastifyReplyLike;
+  headers(values: HeaderValues): FastifyReplyLike;
+  send(body: Uint8Array): unknown;
+}
+
+/** As bytes: Fastify would add a charset to the type of a text, which JSON does not have. */
+export function sendReply<Reply extends FastifyReplyLike>(to: Reply, { status, headers, body }: Denial): Reply {
+  to.code(status).headers(headers).send(new TextEncoder().encode(body));
+  return to;
+}
+
+/** `close` comes after the last byte, and also when the client has hung up; without a response there is nothing to conclude from. */
+export function concludeOnClose<Native>(
+  response: Pick<NodeResponse, 'statusCode' | 'headersSent' | 'once'>,
+  conclude: Conclude<Native> | undefined,
+  passed: Allowed,
+  view: NativeView<Native>,
+): void {
+  if (conclude === undefined || passed.result === undefined) return;
+  response.once('close', () => {
+    if (response.headersSent) void conclude(passed, view, response.statusCode);
+  });
+}
+
+/** The whole way of a request: undefined when its response was sent. Rejects as the gate does. */
+export async function pass<Native>(
+  { enter, conclude }: Entrance<Native>,
+  view: NativeView<Native>,
+  response: NodeResponse,
+): Promise<Allowed | undefined> {
+  const decision = await enter(view);
+  if (!decision.allowed) {
+    send(response, decision.response);
+    return undefined;
+  }
+  setHeaders(response, decision.headers);
+  concludeOnClose(response, conclude, decision, view);
+  return decision;
+}

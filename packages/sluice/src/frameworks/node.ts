@@ -1,0 +1,87 @@
+/** `sluice/node`: around a listener of a bare `node:http` server, for requests and for upgrades to WebSocket. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Denial } from '../http/denial.ts';
+import type { RateLimitResult } from '../model/decision.ts';
+import { NodeView, pass, send } from './node-http.ts';
+import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
+import { emitWarning, type OutcomeOptions } from './outcome.ts';
+
+/** A request that was let through, and what the innermost `rateLimit` was told; undefined when it was skipped. */
+export type LimitedRequest = IncomingMessage & { rateLimit?: RateLimitResult | undefined };
+export type NodeRateLimitOptions<Context = unknown> = RateLimitOptions<IncomingMessage, Context>;
+export type NodeListener = (request: LimitedRequest, response: ServerResponse) => unknown;
+
+/**
+ * There is no framework to hand an error to: when the limiter fails, the answer is a 500 and `onError` is told. Errors of the
+ * listener stay its own.
+ */
+export function rateLimit<Context = unknown>(
+  options: NodeRateLimitOptions<Context>,
+): (listener: NodeListener) => (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const entrance = entranceOf(options);
+  const { onError = emitWarning } = options;
+  return (listener) => async (request: LimitedRequest, response) => {
+    try {
+      const passed = await pass(entrance, new NodeView(request, request), response);
+      if (passed === undefined) return;
+      request.rateLimit = passed.result;
+    } catch (error) {
+      onError(error);
+      send(response, FAILED);
+      return;
+    }
+    await listener(request, response);
+  };
+}
+
+const FAILED: Denial = { status: 500, headers: {}, body: '' };
+
+export type UpgradeOptions<Context = unknown> = Omit<
+  NodeRateLimitOptions<Context>,
+  Exclude<keyof OutcomeOptions<unknown>, 'onError'>
+>;
+export type UpgradeListener = (request: LimitedRequest, socket: Duplex, head: Buffer) => unknown;
+
+/** The same for `server.on('upgrade', ...)`. What is allowed is answered by whoever speaks WebSocket, so without headers of ours. */
+export function rateLimitUpgrade<Context = unknown>(
+  options: UpgradeOptions<Context>,
+): (listener: UpgradeListener) => (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void> {
+  const { enter } = entranceOf(options, { path: 'rateLimitUpgrade' });
+  const { onError = emitWarning } = options;
+  return (listener) => async (request: LimitedRequest, socket, head) => {
+    // Nobody else listens yet, and a client that hangs up meanwhile must not bring the server down.
+    socket.on('error', ignore);
+    try {
+      const decision = await enter(new NodeView(request, request));
+      if (!decision.allowed) return refuse(socket, decision.response);
+      request.rateLimit = decision.result;
+    } catch (error) {
+      onError(error);
+      return refuse(socket, FAILED);
+    }
+    socket.off('error', ignore);
+    await listener(request, socket, head);
+  };
+}
+
+function ignore(): void {}
+
+const REASONS: Readonly<Record<number, string>> = {
+  403: 'Forbidden',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+};
+
+/** Node has no response for an upgrade: it is written by hand. */
+function refuse(socket: Duplex, { status, headers, body }: Denial): void {
+  const length = new TextEncoder().encode(body).length;
+  const fields = { ...headers, 'Content-Length': `${length}`, Connection: 'close' };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value.replace(/[\r\n]/g, ' ')}\r\n`);
+  socket.once('finish', () => socket.destroy());
+  socket.end(`HTTP/1.1 ${status} ${REASONS[status] ?? 'Denied'}\r\n${lines.join('')}\r\n${body}`);
+}
+
+export type { Outcome, OutcomeOptions } from './outcome.ts';
+export type { NativeView, RateLimitOptions };

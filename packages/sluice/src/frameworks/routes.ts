@@ -1,0 +1,45 @@
+/** Limits of single routes, for frameworks that know their routes by name: they start from common options and differ in some. */
+import { byIp } from '../http/by-ip.ts';
+import { invalidOption } from '../http/options.ts';
+import { checkStore, type Store } from '../model/store.ts';
+import type { RateLimitOptions } from './options.ts';
+
+export interface StoreOption {
+  /** Where limits that are given as policies keep their state. Default: the memory of this process. */
+  readonly store?: Store | undefined;
+}
+
+export function checkStoreOption({ store }: StoreOption, path: string): Store | undefined {
+  return store === undefined ? undefined : checkStore(store, `${path}.store`);
+}
+
+export function checkRouteLimit(own: unknown, path: string): void {
+  if (typeof own !== 'object' || own === null) throw invalidOption(path, 'options, or false for no limit', own);
+}
+
+/** What a route gives goes before what is common. A limit of its own replaces the common one, however that was given. */
+export function routeOptions<Native, Context>(
+  common: RateLimitOptions<Native, Context>,
+  own: RateLimitOptions<Native, Context>,
+  name: string,
+): RateLimitOptions<Native, Context> {
+  if (!hasLimit(own)) return { ...common, ...own };
+  const { limiter: _limiter, policy: _policy, policies: _policies, ...rest } = common;
+  const merged = { ...rest, ...own };
+  return own.limiter === undefined ? { ...merged, key: keyAt(name, merged.key) } : merged;
+}
+
+export function hasLimit<Native, Context>({ limiter, policy, policies }: RateLimitOptions<Native, Context>): boolean {
+  return (limiter ?? policy ?? policies) !== undefined;
+}
+
+type KeyOf<Native> = NonNullable<RateLimitOptions<Native>['key']>;
+
+/** The same policy at two routes is two limits, also in a store that both share. */
+function keyAt<Native>(name: string, key: KeyOf<Native> = byIp() as KeyOf<Native>): KeyOf<Native> {
+  const prefix = `at:${name}|`;
+  return async (view, warn) => {
+    const who = await key(view, warn);
+    return typeof who === 'string' && who !== '' ? prefix + who : who;
+  };
+}
