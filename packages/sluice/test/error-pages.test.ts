@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import * as ioredis from 'ioredis';
 import * as redis from 'redis';
 import { describe, expect, test } from 'vitest';
+import * as sluiceExpress from '../src/frameworks/express.ts';
 import * as sluiceHttp from '../src/http/index.ts';
 import * as sluice from '../src/index.ts';
 import * as sluiceLayers from '../src/layers/index.ts';
@@ -22,6 +23,7 @@ const MODULES: Readonly<Record<string, object>> = {
   ioredis,
   redis,
   sluice,
+  'sluice/express': sluiceExpress,
   'sluice/http': sluiceHttp,
   'sluice/ioredis': sluiceIoredis,
   'sluice/layers': sluiceLayers,

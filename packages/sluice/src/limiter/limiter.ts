@@ -41,6 +41,8 @@ interface AttemptForms<Context> {
 export type AttemptVerb<Context> = AttemptForms<Context>['attempt'];
 
 export interface Limiter<Context = unknown> extends ChangeVerbs<Context>, WaitVerbs<Context> {
+  /** What holds for every attempt; undefined when a function chooses. Headers tell their windows from it. */
+  readonly policies: readonly Policy[] | undefined;
   /** May this key spend this cost now? Never rejects for "no". Of several keys all spend, or none does. */
   readonly attempt: AttemptVerb<Context>;
   /** What an attempt would be told, and nothing spent: `remaining` is what is there. Default cost: 1, as for an attempt. */
@@ -101,7 +103,9 @@ export function limiterOver<Context>(options: LimiterOptions<Context>): Limiter<
     return keyedResultOf(checks, await store.decide(checks, how));
   };
 
+  const isChosen = typeof (options.policy ?? options.policies) === 'function';
   return {
+    policies: isChosen ? undefined : policiesFor(),
     attempt: (key: Keys, options?: AttemptOptions<Context>) =>
       typeof key === 'string' ? decide(key, options, 'attempt') : decideSeveral(key, options, 'attempt'),
     peek: (key: Keys, options?: AttemptOptions<Context>) =>

@@ -10,6 +10,7 @@ import {
   fixedWindow,
   gcra,
   type Limiter,
+  leakyBucket,
   type ManualClock,
   manualClock,
   memoryStore,
@@ -19,7 +20,7 @@ import {
   type Store,
   tokenBucket,
 } from '../../src/index.ts';
-import { fallback } from '../../src/layers/index.ts';
+import { deadline, fallback, layered } from '../../src/layers/index.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: each framework has a request type of its own, and the table is for all.
 export type AnyOptions = RateLimitOptions<any, any>;
@@ -106,6 +107,7 @@ const away: Store = {
   forget: () => Promise.reject(new Error('the store is away')),
   history: () => Promise.reject(new Error('the store is away')),
 };
+const hung: Store = { ...away, decide: () => new Promise(() => {}) };
 const as = (user: string): { headers: Record<string, string> } => ({ headers: { 'x-user': user } });
 const answers = (status: number): { headers: Record<string, string> } => ({ headers: { 'x-answer': `${status}` } });
 
@@ -418,6 +420,34 @@ const ROWS: readonly Row[] = [
       },
     ],
     handled: 0,
+  },
+  {
+    title: 'the store hangs: answered when the deadline has passed',
+    options: () => ({
+      limiter: createLimiter({
+        policy: bucket,
+        store: layered(hung, deadline({ timeout: '20ms' }), fallback({ to: 'allow' })),
+      }),
+      headers: 'none',
+    }),
+    asks: [
+      { status: 200, sees: {} },
+      { status: 200, sees: {} },
+    ],
+    handled: 2,
+  },
+  {
+    title: 'a slot that a shaping policy books is waited for',
+    options: (clock) => ({
+      ...over(clock, leakyBucket({ name: 'even', capacity: 3, leakRate: 1, mode: 'shaping' })),
+      sleep: async (ms) => clock.advance(ms),
+    }),
+    asks: [
+      { status: 200, sees: { 'ratelimit-policy': '"even";q=3;w=3', ratelimit: '"even";r=2;t=1' } },
+      { status: 200, sees: { 'ratelimit-policy': '"even";q=3;w=3', ratelimit: '"even";r=1;t=2' } },
+      { after: 1000, status: 200, sees: { 'ratelimit-policy': '"even";q=3;w=3', ratelimit: '"even";r=2;t=1' } },
+    ],
+    handled: 3,
   },
   {
     title: 'limits by context',

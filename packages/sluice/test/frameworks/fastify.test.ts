@@ -1,6 +1,14 @@
 /** The contract on Fastify. */
-import { type FastifyRequest, fastify } from 'fastify';
-import { rateLimit } from '../../src/frameworks/fastify.ts';
+import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
+import { describe, expect, test } from 'vitest';
+import {
+  type FastifyRateLimitOptions,
+  type NativeView,
+  rateLimit,
+  rateLimitHook,
+} from '../../src/frameworks/fastify.ts';
+import { byRoute, byUser } from '../../src/http/index.ts';
+import { fixedWindow, memoryStore, type Policy } from '../../src/index.ts';
 import { type App, frameworkContract } from './contract.ts';
 import { listening } from './servers.ts';
 
@@ -17,4 +25,133 @@ frameworkContract('fastify', async (app: App) => {
   for (const path of ['/', '/health', '/one', '/two']) server.all(path, handler);
   await server.listen({ port: 0, host: '127.0.0.1' });
   return { ...(await listening(server.server)), stop: () => server.close() };
+});
+
+const day = (name: string, limit: number): Policy => fixedWindow({ name, limit, window: '1d', align: 'first' });
+const remainingOf = (reply: { headers: Record<string, unknown> }): string | undefined =>
+  /r=(\d+)/.exec(String(reply.headers.ratelimit))?.[1];
+
+/** What is left after each of these requests, as the headers tell it. */
+const left = async (app: FastifyInstance, ...asks: string[]): Promise<(string | undefined)[]> => {
+  const seen = [];
+  for (const ask of asks) {
+    const [method, url] = ask.split(' ');
+    seen.push(remainingOf(await app.inject({ method: method as 'GET', url: url! })));
+  }
+  return seen;
+};
+
+describe('routes', () => {
+  test('take the limit of the plugin, one of their own, or none', async () => {
+    const app = fastify();
+    await app.register(rateLimit, { policy: day('all', 9) });
+    app.get('/', async () => '');
+    app.get('/own', { config: { rateLimit: { policy: day('own', 5) } } }, async () => '');
+    app.get('/dear', { config: { rateLimit: { cost: 3 } } }, async () => '');
+    app.get('/free', { config: { rateLimit: false } }, async () => '');
+    expect(await left(app, 'GET /', 'GET /own', 'GET /', 'GET /own', 'GET /free', 'HEAD /')).toEqual([
+      ...['8', '4', '7', '3', undefined, '6'],
+    ]);
+  });
+
+  test('with the same policy have a limit each, also in a store that all share; HEAD is GET', async () => {
+    const app = fastify();
+    const shared = { policy: day('own', 5) };
+    await app.register(rateLimit, { policy: day('own', 9), store: memoryStore() });
+    app.get('/', async () => '');
+    app.get('/one', { config: { rateLimit: shared } }, async () => '');
+    app.get('/two', { config: { rateLimit: shared } }, async () => '');
+    app.get('/users/:id', { config: { rateLimit: shared } }, async () => '');
+    const asks = ['GET /', 'GET /one', 'GET /two', 'HEAD /one', 'GET /', 'GET /users/1', 'GET /users/2'];
+    expect(await left(app, ...asks)).toEqual(['8', '4', '4', '3', '7', '4', '3']);
+  });
+
+  test('say nothing and are not limited when the plugin has no limit, or is not for all', async () => {
+    for (const options of [{}, { policy: day('all', 9), global: false }]) {
+      const app = fastify();
+      await app.register(rateLimit, options);
+      app.get('/', async () => '');
+      app.get('/own', { config: { rateLimit: { policy: day('own', 5) } } }, async () => '');
+      expect(await left(app, 'GET /', 'GET /own')).toEqual([undefined, '4']);
+    }
+  });
+
+  test('of a scope within are limited too, and keep their own hooks', async () => {
+    const app = fastify();
+    const order: string[] = [];
+    await app.register(rateLimit, { policy: day('all', 9), onWarning: () => {}, key: () => `${order.push('limit')}` });
+    await app.register(async (scope) => {
+      const onRequest = async (): Promise<void> => void order.push('own');
+      scope.get('/within', { onRequest }, async () => '');
+      scope.get('/several', { onRequest: [onRequest, onRequest] }, async () => '');
+    });
+    await left(app, 'GET /within', 'GET /several');
+    expect(order).toEqual(['limit', 'own', 'limit', 'own', 'own']);
+  });
+});
+
+test('a later hook knows who was logged in meanwhile', async () => {
+  const app = fastify();
+  app.decorateRequest('user', '');
+  app.addHook('onRequest', async (request) => void Object.assign(request, { user: 'ada' }));
+  const keys: (string | undefined)[] = [];
+  const key = (view: NativeView<FastifyRequest>): string | undefined => {
+    const user = byUser<FastifyRequest>((request) => (request as { user?: string }).user)(view);
+    keys.push(user);
+    return user;
+  };
+  await app.register(rateLimit, { policy: day('all', 9), hook: 'preHandler', key });
+  app.get('/', async () => '');
+  expect(await left(app, 'GET /')).toEqual(['8']);
+  expect(keys).toEqual(['user:ada']);
+});
+
+test('a hook alone is for what is no route', async () => {
+  const app = fastify();
+  app.setNotFoundHandler({ preHandler: rateLimitHook({ policy: day('lost', 1) }) }, (_, reply) =>
+    reply.code(404).send(),
+  );
+  const statuses = [await app.inject('/nowhere'), await app.inject('/nowhere')].map(({ statusCode }) => statusCode);
+  expect(statuses).toEqual([404, 429]);
+});
+
+test('the pattern of a route is known', async () => {
+  const routes: (string | undefined)[] = [];
+  const app = fastify();
+  await app.register(rateLimit, { policy: day('all', 9), key: (view) => routes[routes.push(byRoute()(view)) - 1] });
+  app.get('/users/:id', async () => '');
+  await left(app, 'GET /users/1', 'HEAD /users/2?x');
+  expect(routes).toEqual(['route:GET /users/:id', 'route:GET /users/:id']);
+});
+
+test('two of them do not meet', async () => {
+  const app = fastify();
+  await app.register(rateLimit, { policy: day('one', 9) });
+  await app.register(rateLimit, { policy: day('two', 5) });
+  app.get('/', async () => '');
+  expect(await left(app, 'GET /', 'GET /')).toHaveLength(2);
+});
+
+describe('what is wrong is said when the app starts', () => {
+  const registered = (options: object): Promise<unknown> =>
+    Promise.resolve(fastify().register(rateLimit, options as FastifyRateLimitOptions));
+  const routed = async (config: unknown): Promise<unknown> => {
+    const app = fastify();
+    await app.register(rateLimit, {});
+    return app.get('/x', { config: { rateLimit: config as never } }, async () => '');
+  };
+
+  test.each([
+    ['an unknown option', () => registered({ policy: day('all', 9), max: 5 }), 'rateLimit.max'],
+    ['an unknown option without a limit', () => registered({ max: 5 }), 'rateLimit.max'],
+    ['a hook that is none', () => registered({ policy: day('all', 9), hook: 'onSend' }), 'rateLimit.hook'],
+    ['global without a limit', () => registered({ global: true }), 'rateLimit.global'],
+    ['global that is no flag', () => registered({ policy: day('all', 9), global: 'yes' }), 'rateLimit.global'],
+    ['a store that is none', () => registered({ policy: day('all', 9), store: {} }), 'rateLimit.store'],
+    ['a route that has no limit', () => routed({ cost: 5 }), 'GET /x: config.rateLimit'],
+    ['a route with true', () => routed(true), 'GET /x: config.rateLimit'],
+    ['a route with an unknown option', () => routed({ policy: day('x', 1), max: 5 }), 'GET /x: config.rateLimit.max'],
+  ])('%s', async (_, mistake, path) => {
+    await expect(mistake()).rejects.toMatchObject({ path });
+  });
 });

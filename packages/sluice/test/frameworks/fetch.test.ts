@@ -1,7 +1,10 @@
 /** The contract on a bare `(request) => response`, served by Hono's Node server, which passes Node's request along. */
 import type { IncomingMessage, Server } from 'node:http';
 import { serve } from '@hono/node-server';
+import { describe, expect, test } from 'vitest';
 import { rateLimit, rateLimitOf } from '../../src/frameworks/fetch.ts';
+import { byIp } from '../../src/http/index.ts';
+import { createLimiter, fixedWindow } from '../../src/index.ts';
 import { type AnyOptions, type App, frameworkContract } from './contract.ts';
 import { listening } from './servers.ts';
 
@@ -30,3 +33,77 @@ frameworkContract(
   'fetch',
   start((body, status) => new Response(body, { status })),
 );
+
+frameworkContract(
+  'fetch, with responses that cannot be written to',
+  start((body, status) => frozen(new Response(body, { status }))),
+);
+
+/** As a response of `fetch` is, or of `Response.redirect`. */
+function frozen(response: Response): Response {
+  const refuse = (): never => {
+    throw new TypeError('immutable');
+  };
+  Object.assign(response.headers, { set: refuse, append: refuse });
+  return response;
+}
+
+const policy = fixedWindow({ name: 'day', limit: 9, window: '1d', align: 'first' });
+const limited = rateLimit({ policy, key: () => 'ada' });
+const request = (): Request => new Request('http://localhost/');
+
+describe('answers that are no ordinary responses', () => {
+  test('a redirect gets the headers', async () => {
+    const response = await rateLimit({ policy, key: () => 'bob' })(() => Response.redirect('http://localhost/x'))(
+      request(),
+    );
+    expect([response.status, response.headers.get('location')]).toEqual([302, 'http://localhost/x']);
+    expect(response.headers.get('ratelimit')).toBe('"day";r=8;t=86400');
+  });
+
+  test('a switch of protocols is left alone, as is an error', async () => {
+    const switching = { status: 101 } as Response;
+    expect(await limited(() => switching)(request())).toBe(switching);
+    const error = Response.error();
+    expect(await limited(() => error)(request())).toBe(error);
+  });
+
+  test('nothing stays nothing', async () => {
+    expect(await limited(() => undefined)(request())).toBeUndefined();
+  });
+
+  test('what a handler throws is thrown', async () => {
+    await expect(limited(() => Promise.reject(new Error('mine')))(request())).rejects.toThrow('mine');
+  });
+});
+
+test('what the runtime passes along is passed on, and tells the address', async () => {
+  const keys: (string | undefined)[] = [];
+  const byPeer = rateLimit({ policy, key: (view) => keys[keys.push(byIp()(view)) - 1] });
+  const bun = { requestIP: () => ({ address: '192.0.2.1' }) };
+  const seen = byPeer((_, server: typeof bun) => Response.json(server.requestIP()));
+  expect(await (await seen(request(), bun)).json()).toEqual({ address: '192.0.2.1' });
+  await byPeer((_, _info: object) => new Response())(request(), { remoteAddr: { hostname: '192.0.2.2' } });
+  const worker = rateLimit({
+    policy,
+    key: (view) => keys[keys.push(byIp()(view)) - 1],
+    ip: (request) => request.headers.get('cf-connecting-ip') ?? undefined,
+  });
+  const fromEdge = new Request('http://localhost/', { headers: { 'CF-Connecting-IP': '192.0.2.3' } });
+  await worker((_request, _env: object, _context: object) => new Response())(fromEdge, {}, {});
+  expect(keys).toEqual(['ip:192.0.2.1', 'ip:192.0.2.2', 'ip:192.0.2.3']);
+  await expect(byPeer(() => new Response())(request())).rejects.toMatchObject({ code: 'SLUICE_INVALID_HTTP_KEY' });
+});
+
+test('whoever asked to be told waits for what comes after the response', async () => {
+  const limiter = createLimiter({ policy });
+  const waiting: Promise<unknown>[] = [];
+  const context = { waitUntil: (work: Promise<unknown>) => void waiting.push(work) };
+  const handler = rateLimit({ limiter, key: () => 'ada', countOnly: () => false })(
+    (_request, _env: object, _context: object) => new Response(),
+  );
+  await handler(request(), {}, context);
+  expect(waiting).toHaveLength(1);
+  await Promise.all(waiting);
+  expect(await limiter.peek('ada')).toMatchObject({ remaining: 9 });
+});

@@ -2,7 +2,10 @@
 import type { Server } from 'node:http';
 import { serve } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
+import { expect, test } from 'vitest';
 import { rateLimit } from '../../src/frameworks/hono.ts';
+import { byIp, byRoute, type Key, type RequestView } from '../../src/http/index.ts';
+import { createLimiter, fixedWindow } from '../../src/index.ts';
 import { type App, frameworkContract } from './contract.ts';
 import { listening } from './servers.ts';
 
@@ -32,3 +35,58 @@ frameworkContract(
   'hono, with handlers that make a Response by themselves',
   start((_, body, status) => new Response(status === 204 ? null : body, { status })),
 );
+
+const policy = fixedWindow({ name: 'day', limit: 9, window: '1d', align: 'first' });
+const recording = (keys: (string | undefined)[], key: Key) => (view: RequestView) => keys[keys.push(key(view)) - 1];
+
+test('the address of the peer, as Bun and Deno tell it, or as you do', async () => {
+  const keys: (string | undefined)[] = [];
+  const app = new Hono().use(rateLimit({ policy, key: recording(keys, byIp()) })).get('/', (c) => c.text(''));
+  const bun = { requestIP: () => ({ address: '2001:db8::1' }) };
+  await app.request('/', {}, bun);
+  await app.request('/', {}, { remoteAddr: { transport: 'tcp', hostname: '192.0.2.1', port: 5 } });
+  app.onError((_, c) => c.text('', 500));
+  expect((await app.request('/')).status).toBe(500);
+  const worker = new Hono()
+    .use(rateLimit({ policy, key: recording(keys, byIp()), ip: (c) => c.req.header('cf-connecting-ip') }))
+    .get('/', (c) => c.text(''));
+  await worker.request('/', { headers: { 'CF-Connecting-IP': '192.0.2.9' } });
+  expect(keys).toEqual(['ip:2001:db8::/64', 'ip:192.0.2.1', undefined, 'ip:192.0.2.9']);
+});
+
+test('the pattern of the handler, also for a middleware of the whole app', async () => {
+  const keys: (string | undefined)[] = [];
+  const app = new Hono();
+  app.use(rateLimit({ policy, key: recording(keys, byRoute()) }));
+  app.get('/users/:id', (c) => c.text(''));
+  app.get('*', (c) => c.text('', 404));
+  for (const path of ['/users/1', '/users/2', '/nowhere']) await app.request(path);
+  await app.request('/users/3', { method: 'HEAD' });
+  await app.request('/users/3', { method: 'PUT' });
+  expect(keys).toEqual([
+    ...['route:GET /users/:id', 'route:GET /users/:id', 'route:GET /*', 'route:GET /users/:id', 'route:PUT /*'],
+  ]);
+});
+
+test('a worker is told to wait for what comes after the response', async () => {
+  const limiter = createLimiter({ policy });
+  const waiting: Promise<unknown>[] = [];
+  const context = { waitUntil: (work: Promise<unknown>) => void waiting.push(work), passThroughOnException: () => {} };
+  const app = new Hono()
+    .use(rateLimit({ limiter, key: () => 'ada', countOnly: () => false }))
+    .get('/', (c) => c.text(''));
+  await app.request('/', {}, {}, { ...context, props: {} });
+  expect(waiting).toHaveLength(1);
+  await Promise.all(waiting);
+  expect(await limiter.peek('ada')).toMatchObject({ remaining: 9 });
+});
+
+test('a handler that throws has the headers on its error', async () => {
+  const app = new Hono();
+  app.onError(() => new Response('sorry', { status: 503 }));
+  app.use(rateLimit({ policy, key: () => 'eve' })).get('/', () => {
+    throw new Error('no');
+  });
+  const response = await app.request('/');
+  expect([response.status, response.headers.get('ratelimit')]).toEqual([503, '"day";r=8;t=86400']);
+});

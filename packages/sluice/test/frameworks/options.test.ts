@@ -1,5 +1,5 @@
 /** What `rateLimit` refuses when it is called, the same in every framework, and what it says of errors that come too late. */
-import { describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { rateLimit as express } from '../../src/frameworks/express.ts';
 import { rateLimit as fetching } from '../../src/frameworks/fetch.ts';
 import { rateLimit as hono } from '../../src/frameworks/hono.ts';
@@ -30,7 +30,10 @@ const ROWS: readonly [title: string, options: object, path: string][] = [
   ['settleWithin that is no duration', { policy, settle, settleWithin: 'soon' }, 'rateLimit.settleWithin'],
 ];
 
-describe.each(Object.entries({ express, koa, hono, fetch: fetching, node }))('%s', (_, rateLimit) => {
+type RateLimit = (options: never) => unknown;
+const ADAPTERS: Record<string, RateLimit> = { express, koa, hono, fetch: fetching, node };
+
+describe.each(Object.entries(ADAPTERS))('%s', (_, rateLimit) => {
   test.each(ROWS)('%s', (_title, options, path) => {
     expect(() => rateLimit(options as never)).toThrow(expect.objectContaining({ path }));
   });
@@ -65,5 +68,32 @@ describe('an error that comes too late for the request', () => {
     await later();
     expect(emit.mock.calls.map(([warning]) => (warning as Error).message)).toEqual(['away', 'just a text']);
     emit.mockRestore();
+  });
+});
+
+describe('a limit in memory, in a worker of a cluster', () => {
+  const inWorker = (isWorker: boolean) =>
+    vi.spyOn(process, 'getBuiltinModule').mockImplementation(() => ({ isWorker }) as never);
+  afterEach(() => void vi.restoreAllMocks());
+
+  test('is warned of once, to each who listens', () => {
+    inWorker(true);
+    const [one, other] = [vi.fn(), vi.fn()];
+    for (const onWarning of [one, one, other]) express({ policy, onWarning });
+    for (const told of [one, other]) {
+      expect(told).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'SLUICE_MEMORY_IN_CLUSTER' }));
+    }
+    const emit = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    for (const rateLimit of Object.values(ADAPTERS)) rateLimit({ policy } as never);
+    expect(emit).toHaveBeenCalledOnce();
+  });
+
+  test('not with a limiter, nor in the only process', () => {
+    const onWarning = vi.fn();
+    inWorker(true);
+    express({ limiter, onWarning });
+    inWorker(false);
+    express({ policy, onWarning });
+    expect(onWarning).not.toHaveBeenCalled();
   });
 });

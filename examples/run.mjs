@@ -1,0 +1,19 @@
+/**
+ * Runs an example: `node examples/run.mjs express`. The examples are TypeScript, which Bun, Deno and Node from 22.18 on read as it is
+ * (Nest's decorators aside): there, `node examples/express/server.ts` does the same. `npm run build` comes first.
+ */
+import { readdirSync } from 'node:fs';
+import { register } from 'node:module';
+
+const folder = new URL('./', import.meta.url);
+const names = readdirSync(folder, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && entry.name !== 'tour')
+  .map(({ name }) => name);
+const [name] = process.argv.slice(2);
+
+if (!names.includes(name)) {
+  console.error(`Usage: node examples/run.mjs <${names.join(' | ')}>`);
+  process.exit(2);
+}
+register('./typescript-loader.mjs', import.meta.url);
+await import(new URL(`${name}/server.ts`, folder).href);
