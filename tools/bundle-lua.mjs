@@ -77,9 +77,7 @@ function inlined(given) {
     const body = lines.slice(from + 1, to);
     const returned = body.at(-1).trim().startsWith('return ') ? body.pop().trim().slice('return '.length) : '';
     if (body.some((line) => /\breturn\b/.test(line))) continue;
-    const rest = lines
-      .slice(to + 1)
-      .flatMap((line, index) => atCall({ line, name, parameters, body, returned, number: `${from}_${index}` }));
+    const rest = lines.slice(to + 1).flatMap((line) => atCall({ line, name, parameters, body, returned }));
     if (rest.length > lines.length - to - 1) refuseCapture(name, body, lines.slice(0, from), lines.slice(to + 1));
     const isStillCalled = rest.some((line) => new RegExp(`\\b${name}\\b`).test(line));
     const before = isStillCalled ? lines.slice(0, to + 1) : lines.slice(0, from);
@@ -119,7 +117,7 @@ function bindings(parameters, given, body) {
   return [`local ${needed.map(([name]) => name).join(', ')} = ${needed.map(([, value]) => value).join(', ')}`];
 }
 
-function atCall({ line, name, parameters, body, returned, number }) {
+function atCall({ line, name, parameters, body, returned }) {
   const call = new RegExp(`^(local )?(?:([\\w, ]+) = )?${name}\\((.*)\\)$`);
   const [found, declares = '', receivers, given] = call.exec(line.trim()) ?? [];
   if (found === undefined) return [line];
@@ -127,7 +125,7 @@ function atCall({ line, name, parameters, body, returned, number }) {
   if (receivers === undefined) return ['do', ...bound, ...body, 'end'].map((text) => ` ${text}`);
   const results = receivers
     .split(', ')
-    .map((_, index) => `r${number}_${index + 1}`)
+    .map((_, index) => `${name}_${index + 1}`)
     .join(', ');
   const block = [`local ${results}`, 'do', ...bound, ...body, `${results} = ${returned}`, 'end'];
   return [...block, `${declares}${receivers} = ${results}`].map((text) => ` ${text}`);

@@ -2,5 +2,6 @@
 export { findServer, type ServerBinaries, type ServerKind } from './binaries.ts';
 export { type ClusterOptions, type RunningCluster, startCluster } from './cluster.ts';
 export type { RunningServer } from './launch.ts';
+export { type RunningProxy, startProxy } from './proxy.ts';
 export { type RunningSentinel, type SentinelOptions, startSentinel } from './sentinel.ts';
 export { type ServerOptions, startServer } from './server.ts';

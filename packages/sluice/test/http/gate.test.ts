@@ -50,13 +50,12 @@ test('denied: the whole response', async () => {
 });
 
 test('the policies that a limiter says it has need not be repeated', async () => {
-  const limiter = { ...limiterFor(policy), policies: [policy] };
-  const decision = await gate({ limiter })(viewOf());
+  const decision = await gate({ limiter: limiterFor(policy) })(viewOf());
   expect(decision).toHaveProperty(['headers', 'RateLimit-Policy'], '"token-bucket";q=2;w=20');
 });
 
-test('without policies the window is left out', async () => {
-  const decision = await gate({ limiter: limiterFor(policy) })(viewOf());
+test('where a function chooses the policies the window is left out', async () => {
+  const decision = await gate({ limiter: createLimiter({ policy: () => policy }) })(viewOf());
   expect(decision).toHaveProperty(['headers', 'RateLimit-Policy'], '"token-bucket";q=2');
 });
 

@@ -30,7 +30,7 @@ describe(`one call for many attempts, seed ${seed}`, () => {
       const twins = new Map<string, Twin>();
       let now = 1_763_280_000_123_456;
       for (let call = 0; call < 12; call += 1) {
-        now += randomStep(random, policy);
+        now = Math.max(0, now + randomStep(random, policy));
         const keys = Array.from(
           { length: random.whole(2, 40) },
           () => `{${seed}:${kind}:${round}}${random.whole(0, 6)}`,

@@ -1,0 +1,402 @@
+/**
+ * Leases, one rule at a time. That they are strict whatever happens is shown by the simulation; here it is what they promise besides:
+ * who is asked when, what is told, and what becomes of what is held.
+ */
+import { describe, expect, test } from 'vitest';
+import {
+  type Change,
+  type Check,
+  fixedWindow,
+  gcra,
+  leakyBucket,
+  type ManualClock,
+  manualClock,
+  memoryStore,
+  type Policy,
+  type Store,
+  slidingWindowCounter,
+  slidingWindowLog,
+  tokenBucket,
+  type Verdicts,
+} from '../../src/index.ts';
+import { fallback, type LeaseOptions, layered, leases } from '../../src/layers/index.ts';
+import { leaseRule, SMALLEST_LEASED_LIMIT } from '../../src/layers/leases-rules.ts';
+import { storeContract } from '../../src/testing/index.ts';
+import { check, counting, puppet, waitedFor } from './support.ts';
+
+const START_MS = 1_763_280_000_000;
+const hourly = fixedWindow({ limit: 100_000, window: '1h' });
+const bucket = tokenBucket({ capacity: 10_000, refillRate: 1000 });
+
+/** A store with leases that writes down what reaches the store inside. */
+function around(options: LeaseOptions = {}, wrap: (store: Store) => Store = waitedFor) {
+  const clock = manualClock(START_MS);
+  const asked: string[] = [];
+  const bare = memoryStore({ clock });
+  const noted: Store = {
+    ...bare,
+    decide: (checks, options) => {
+      asked.push(`${options?.dryRun ? 'look' : 'spend'} ${checks.map(({ cost }) => cost).join('+')}`);
+      return bare.decide(checks, options);
+    },
+    change: (changes) => {
+      asked.push(changes.map((change) => `${change.verb} ${'cost' in change ? change.cost : ''}`.trim()).join(', '));
+      return bare.change(changes);
+    },
+  };
+  const store = leases({ ttl: 100, nodes: 1, clock, ...options })(wrap(noted));
+  return { clock, asked, bare, store };
+}
+
+/** Attempts of cost 1, a millisecond apart: 1,000 a second. */
+async function attempts(store: Store, clock: ManualClock, count: number, policy: Policy = hourly): Promise<Verdicts[]> {
+  const told: Verdicts[] = [];
+  for (let attempt = 0; attempt < count; attempt += 1) {
+    clock.advance(1);
+    told.push(await store.decide([check(policy)]));
+  }
+  return told;
+}
+
+/** Until the first answer that asked nobody. */
+async function holding(options?: LeaseOptions, policy: Policy = hourly) {
+  const made = around(options);
+  let last: Verdicts | undefined;
+  for (let attempt = 0; attempt < 100 && last?.source !== 'lease'; attempt += 1)
+    [last] = await attempts(made.store, made.clock, 1, policy);
+  expect(last!.source).toBe('lease');
+  made.asked.length = 0;
+  return { ...made, last: last! };
+}
+
+describe('who is asked', () => {
+  test('a key with a steady demand is leased for half of the ttl, and then asks once in a while', async () => {
+    const { store, clock, asked } = around();
+    const told = await attempts(store, clock, 1000);
+    expect(told.filter(({ source }) => source === 'lease').length).toBeGreaterThan(950);
+    expect(asked.length).toBeLessThan(80);
+    expect(asked).toContain('spend 50');
+  });
+
+  test('an answer from a lease is no promise', async () => {
+    const { store, clock } = await holding();
+    clock.advance(1);
+    expect(store.decide([check(hourly)])).toMatchObject({ source: 'lease', verdicts: [{ allowed: true }] });
+  });
+
+  test('a key with a low demand is never leased', async () => {
+    const { store, clock, asked } = around();
+    for (let attempt = 0; attempt < 300; attempt += 1) {
+      clock.advance(6);
+      await store.decide([check(hourly)]);
+    }
+    expect(asked).toEqual(Array.from({ length: 300 }, () => 'spend 1'));
+  });
+
+  test('the end of a quota is decided by the store', async () => {
+    const policy = fixedWindow({ limit: 500, window: '1h' });
+    const { store, clock, asked } = around({ nodes: 8 });
+    const told = await attempts(store, clock, 700, policy);
+    expect(told.filter(({ verdicts }) => verdicts[0]!.allowed)).toHaveLength(500);
+    expect(told.slice(400, 500).every(({ source }) => source === 'store')).toBe(true);
+    expect(asked.every((what) => Number(what.split(' ')[1]) <= 500 / 16)).toBe(true);
+  });
+
+  test.each<[string, (store: Store, policy: Policy) => unknown, string]>([
+    ['a look', (store, policy) => store.decide([check(policy, 0)]), 'spend 0'],
+    ['a dry run', (store, policy) => store.decide([check(policy)], { dryRun: true }), 'look 1'],
+    ['a cost that the block cannot pay', (store, policy) => store.decide([check(policy, 1000)]), 'spend 1000'],
+    ['several checks', (store, policy) => store.decide([check(policy), check(bucket)]), 'spend 1+1'],
+  ])('%s goes to the store', async (_, ask, expected) => {
+    const { store, asked } = await holding();
+    await ask(store, hourly);
+    expect(asked).toEqual([expected]);
+  });
+
+  test('another key, and another policy of the same key, hold nothing', async () => {
+    const { store, asked } = await holding();
+    await store.decide([check(hourly, 1, 'another')]);
+    await store.decide([check(fixedWindow({ limit: 100_000, window: '1h', name: 'another' }))]);
+    expect(asked).toEqual(['spend 1', 'spend 1']);
+  });
+
+  test('a policy that is made anew for each attempt is the same policy', async () => {
+    const { store } = await holding();
+    const again = fixedWindow({ limit: 100_000, window: '1h' });
+    expect(store.decide([check(again)])).toMatchObject({ source: 'lease' });
+  });
+
+  test('a store that answers at once is asked every time', async () => {
+    const { store, clock, asked } = around({}, (inner) => inner);
+    const told = await attempts(store, clock, 500);
+    expect(told.every(({ source }) => source === 'store')).toBe(true);
+    expect(asked.filter((what) => what === 'spend 1')).toHaveLength(500);
+  });
+
+  test('the quietest key makes room', async () => {
+    const { store, clock, asked } = await holding({ maxKeys: 2 });
+    for (const key of ['one', 'two']) await store.decide([check(hourly, 1, key)]);
+    clock.advance(1);
+    asked.length = 0;
+    await store.decide([check(hourly)]);
+    expect(asked).toEqual(['spend 1']);
+  });
+
+  test('a very long key is not kept', async () => {
+    const { store, clock } = around();
+    const long = 'x'.repeat(1025);
+    for (let attempt = 0; attempt < 200; attempt += 1) {
+      clock.advance(1);
+      expect((await store.decide([check(hourly, 1, long)])).source).toBe('store');
+    }
+  });
+});
+
+describe('how long', () => {
+  test('a block ends before the ttl has passed since it was asked for, by the 200 ppm that clocks may differ', async () => {
+    const { store, clock, asked } = await holding({ horizon: '1s', minRate: 1 });
+    const granted = clock.now() - 1;
+    clock.set(granted + 99.9);
+    expect(store.decide([check(hourly)])).toMatchObject({ source: 'lease' });
+    clock.set(granted + 99.98);
+    expect((await store.decide([check(hourly)])).source).toBe('store');
+    expect(asked.some((what) => what.startsWith('refund'))).toBe(true);
+  });
+
+  test('and when the clock steps back, which it must not', async () => {
+    const { store, clock } = await holding();
+    clock.advance(-50);
+    expect((await store.decide([check(hourly)])).source).toBe('store');
+  });
+
+  test('a lost request blocks the next one for the ttl only', async () => {
+    const clock = manualClock(START_MS);
+    const inner = puppet(waitedFor(memoryStore({ clock })));
+    let lost = 0;
+    const losing: Store = {
+      ...inner,
+      decide: (checks, options) => {
+        if (checks[0]!.cost === 1 || lost > 0) return inner.decide(checks, options);
+        lost += 1;
+        return new Promise(() => undefined);
+      },
+    };
+    const store = leases({ ttl: 100, nodes: 1, clock })(losing);
+    const told = await attempts(store, clock, 400);
+    expect(lost).toBe(1);
+    const first = told.findIndex(({ source }) => source === 'lease');
+    expect(first).toBeGreaterThan(100);
+    expect(first).toBeLessThan(130);
+  });
+
+  test('a request that fails is forfeited, and nobody hears of it', async () => {
+    const { clock, bare } = around();
+    const failing: Store = {
+      ...waitedFor(bare),
+      decide: async (checks, options) => {
+        const answer = bare.decide(checks, options);
+        if (checks[0]!.cost > 1) throw new Error('lost on the way back');
+        return answer;
+      },
+    };
+    const store = leases({ ttl: 100, nodes: 1, clock })(failing);
+    const told = await attempts(store, clock, 300);
+    expect(told.every(({ source }) => source === 'store')).toBe(true);
+    const left = bare.decide([check(hourly, 0)]).verdicts[0]!.remaining;
+    expect(left).toBeLessThan(100_000 - 300);
+  });
+
+  test('what a fallback allows is not leased', async () => {
+    const { clock } = around();
+    const away: Store = { ...memoryStore({ clock }), decide: () => Promise.reject(new Error('away')) };
+    const store = layered(away, fallback({ to: 'allow' }), leases({ clock }));
+    const told = await attempts(store, clock, 300);
+    expect(told.every(({ source }) => source === 'fallback')).toBe(true);
+  });
+});
+
+describe('what each algorithm is asked under', () => {
+  const shared = (policy: Policy) => leaseRule(policy, 100_000);
+
+  test('windows on the clock keep their numbers, and end the lease', () => {
+    const counter = slidingWindowCounter({ limit: 1000, window: '1s' });
+    expect(shared(hourly)).toMatchObject({ shared: hourly, isLeased: true });
+    expect(shared(counter)).toMatchObject({ shared: counter, isLeased: true });
+    const granted = { allowed: true, remaining: 0, retryAfter: 0, resetAfter: 1234, delay: 0 };
+    expect(shared(hourly).usableFor(0, granted)).toBe(1234);
+    expect(shared(counter).usableFor(7_250_000, granted)).toBe(750_000);
+  });
+
+  test.each<[Policy, number]>([
+    [bucket, 9900],
+    [tokenBucket({ capacity: 1000, refillRate: 0.5 }), 999],
+    [leakyBucket({ capacity: 1000, leakRate: 1000 }), 900],
+    [gcra({ limit: 1000, period: '1m', capacity: 200 }), 198],
+  ])('%o has room for what comes back while units are held: %i', (policy, capacity) => {
+    expect(shared(policy).shared).toEqual({ ...policy, capacity });
+  });
+
+  test('a log counts for longer', () => {
+    const log = slidingWindowLog({ limit: 1000, window: '5s' });
+    expect(shared(log).shared).toEqual({ ...log, window: 5100 });
+  });
+
+  test.each<[string, Policy]>([
+    ['that recovers a tenth in a lease', tokenBucket({ capacity: 1000, refillRate: 1001 })],
+    ['whose window is short', slidingWindowLog({ limit: 1000, window: '4s' })],
+    ['that gives each caller a slot', leakyBucket({ capacity: 1000, leakRate: 1, mode: 'shaping' })],
+    ['with a small limit', fixedWindow({ limit: SMALLEST_LEASED_LIMIT - 1, window: '1h' })],
+  ])('one %s is not leased and keeps its numbers', async (_, policy) => {
+    expect(shared(policy)).toMatchObject({ shared: policy, isLeased: false });
+    const { store, clock } = around();
+    const told = await attempts(store, clock, 90, policy);
+    expect(told.every(({ source }) => source === 'store')).toBe(true);
+  });
+
+  test('everything asks under it: attempts without a lease, dry runs, changes', async () => {
+    const { store } = around();
+    expect((await store.decide([check(bucket)], { dryRun: true })).verdicts[0]!.remaining).toBe(9900);
+    expect((await store.decide([check(bucket, 9901)])).verdicts[0]!.retryAfter).toBe(Number.POSITIVE_INFINITY);
+    const penalty: Change = { verb: 'penalize', key: 'someone', policy: bucket, cost: 20_000 };
+    expect((await store.change([penalty])).verdicts[0]!.changed).toBe(9900);
+  });
+});
+
+describe('what is told', () => {
+  test('the numbers of the grant, less what was spent since', async () => {
+    const { store, clock, bare, last } = await holding();
+    const { remaining, resetAfter } = last.verdicts[0]!;
+    clock.advance(1);
+    const next = (await store.decide([check(hourly)])) as Verdicts;
+    expect(next.verdicts[0]).toEqual({ allowed: true, remaining: remaining - 1, retryAfter: 0, resetAfter, delay: 0 });
+    expect(next.now).toBe(last.now);
+    expect(next.now + resetAfter).toBe(START_MS * 1e3 + 3_600_000_000);
+    const left = bare.decide([check(hourly, 0)]).verdicts[0]!.remaining;
+    expect(next.verdicts[0]!.remaining).toBeGreaterThan(left);
+  });
+
+  test('a refund with the result of a leased attempt finds what was charged, and the lease stays', async () => {
+    const { store, bare, last } = await holding();
+    const before = bare.decide([check(hourly, 0)]).verdicts[0]!.remaining;
+    const spent = { at: last.now, until: last.now + last.verdicts[0]!.resetAfter };
+    const refund: Change = { verb: 'refund', key: 'someone', policy: hourly, cost: 1, spent };
+    expect((await store.change([refund])).verdicts[0]).toMatchObject({ changed: 1, remaining: before + 1 });
+    expect(store.decide([check(hourly)])).toMatchObject({ source: 'lease' });
+  });
+
+  test('in a bucket, refunds of a whole block give back no more than has not drained', async () => {
+    const { store, clock, bare, last } = await holding({ minRate: 1 }, bucket);
+    const spent: { at: number; until: number }[] = [];
+    for (let told = last; told.source === 'lease' && spent.length < 20; ) {
+      spent.push({ at: told.now, until: told.now + told.verdicts[0]!.resetAfter });
+      told = (await store.decide([check(bucket)])) as Verdicts;
+    }
+    const level = (): number => 9900 - bare.decide([check({ ...bucket, capacity: 9900 }, 0)]).verdicts[0]!.remaining;
+    const held = level();
+    clock.advance(held - 5);
+    await store.change(spent.map((each) => ({ verb: 'refund', key: 'someone', policy: bucket, cost: 1, spent: each })));
+    expect(level()).toBeLessThanOrEqual(5);
+    await bare.decide([check({ ...bucket, capacity: 9900 }, 9000)]);
+    await store.change(spent.map((each) => ({ verb: 'refund', key: 'someone', policy: bucket, cost: 1, spent: each })));
+    expect(level()).toBeGreaterThanOrEqual(9000 - 5);
+  });
+
+  test('history shows what the store has counted, of the policy’s own window', async () => {
+    const log = slidingWindowLog({ limit: 1000, window: '10s' });
+    const { store, clock } = around();
+    await store.decide([check(log, 3)]);
+    clock.advance(10_000);
+    expect(await store.history('someone', log)).toEqual([]);
+    expect((await store.decide([check(log)], { dryRun: true })).verdicts[0]!.remaining).toBe(997);
+  });
+});
+
+describe('what becomes of what is held', () => {
+  test('what is left at the end is given back by the next attempt, on whatever key', async () => {
+    const { store, clock, asked, bare } = await holding({ horizon: '1s', minRate: 1 });
+    clock.advance(200);
+    await store.decide([check(hourly, 1, 'another')]);
+    expect(asked[0]).toMatch(/^refund \d+$/);
+    const spent = 100_000 - bare.decide([check(hourly, 0)]).verdicts[0]!.remaining;
+    expect(spent).toBeLessThan(20);
+  });
+
+  test.each(['penalize', 'block'] as const)('%s takes it first', async (verb) => {
+    const { store, clock, asked } = await holding();
+    const change = { key: 'someone', policy: hourly, verb, cost: 5, duration: 1e6 } as Change;
+    const { verdicts } = await store.change([change]);
+    expect(verdicts).toHaveLength(1);
+    expect(asked[0]).toMatch(new RegExp(`^refund \\d+, ${verb}`));
+    clock.advance(1);
+    const next = await store.decide([check(hourly)]);
+    expect(next).toMatchObject({ source: 'store', verdicts: [{ allowed: verb === 'penalize' }] });
+  });
+
+  test('a reset forfeits it, and what is on its way', async () => {
+    const clock = manualClock(START_MS);
+    const inner = puppet(waitedFor(memoryStore({ clock })));
+    const store = leases({ ttl: 100, nodes: 1, clock })(inner);
+    let told = await attempts(store, clock, 1);
+    while (told[0]!.source !== 'lease') told = await attempts(store, clock, 1);
+    while (inner.behaves === 'answers') {
+      const before = inner.calls;
+      inner.behaves = 'hangs';
+      clock.advance(1);
+      const answer = store.decide([check(hourly)]);
+      if (inner.calls === before) inner.behaves = 'answers';
+      await (inner.behaves === 'answers' ? answer : undefined);
+    }
+    inner.behaves = 'answers';
+    await store.forget('someone', [hourly]);
+    inner.settle('answer');
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(1);
+    expect((await store.decide([check(hourly)])).source).toBe('store');
+  });
+});
+
+describe('the contract', () => {
+  /** A limit of 300 or more can be leased, and then a bucket keeps one unit of it back: see the numbers below. */
+  const DIFFERENT = 'a raised or lowered limit keeps the state';
+  const inners: readonly [string, (clock: ManualClock) => Store][] = [
+    ['that answers at once', (clock) => memoryStore({ clock })],
+    ['that has to be waited for', (clock) => waitedFor(memoryStore({ clock }))],
+  ];
+
+  describe.each(inners)('around a store %s', (_, inner) => {
+    const cases = storeContract(({ clock }) => leases({ clock })(inner(clock)));
+    for (const { name, run } of cases.filter((each) => each.name !== DIFFERENT)) test(name, run);
+
+    test(DIFFERENT, async () => {
+      const store = leases()(inner(manualClock(START_MS)));
+      const sized = (capacity: number) => tokenBucket({ capacity, refillRate: '1/h' });
+      const remaining = async (size: number) => (await store.decide([check(sized(size), 0)])).verdicts[0]!.remaining;
+      await store.decide([check(sized(10), 4)]);
+      const seen = [await remaining(10), await remaining(300), await remaining(5), await remaining(4)];
+      expect(seen).toEqual([6, 295, 1, 0]);
+    });
+  });
+});
+
+test.each([
+  [{ ttl: '0ms' }, 'leases.ttl'],
+  [{ nodes: 0 }, 'leases.nodes'],
+  [{ maxUnits: 1.5 }, 'leases.maxUnits'],
+  [{ minRate: -1 }, 'leases.minRate'],
+  [{ horizon: 'soon' }, 'leases.horizon'],
+  [{ maxKeys: 0 }, 'leases.maxKeys'],
+  [{ clock: 5 }, 'leases.clock'],
+  [{ time: 1 }, 'leases.time'],
+])('%o is a mistake in %s', (options, path) => {
+  expect(() => leases(options as LeaseOptions)).toThrow(expect.objectContaining({ path }));
+});
+
+test('a layer that leases nothing passes on what it is given', async () => {
+  const clock = manualClock(START_MS);
+  const inner = counting(memoryStore({ clock }));
+  const store = leases({ clock })(inner);
+  const checks: readonly Check[] = [check(fixedWindow({ limit: 5, window: '1s' }))];
+  await store.decide(checks);
+  await store.forget('someone', [hourly]);
+  expect(inner.calls).toEqual(['decide', 'forget']);
+});
