@@ -7,6 +7,7 @@ import { reachOf } from './report/reach.mjs';
 import { resultsMarkdown } from './report/results.mjs';
 import { terminalReport } from './report/terminal.mjs';
 import { growthScenario } from './scenarios/growth.mjs';
+import { leasesScenario } from './scenarios/leases.mjs';
 import { logScenario } from './scenarios/log.mjs';
 import { memoryScenario } from './scenarios/memory.mjs';
 import { middlewareScenario } from './scenarios/middleware.mjs';
@@ -20,6 +21,7 @@ const SCENARIOS = {
   middleware: middlewareScenario,
   growth: growthScenario,
   'open-loop': openLoopScenario,
+  leases: leasesScenario,
 };
 const RESULTS = new URL('./RESULTS.md', import.meta.url);
 

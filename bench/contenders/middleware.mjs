@@ -1,6 +1,6 @@
 /**
- * Servers of three frameworks: bare, with a hand-written Sluice hook (Sluice has no middleware yet), and with the peer's. Everyone
- * keeps its state in memory, takes the key from the same header and answers with the same three header fields.
+ * Servers of three frameworks: bare, with Sluice's middleware, once without header fields, and with the peer's. Everyone keeps its state in
+ * memory and takes the key from the same header. The fields are each one's own: two of the draft for Sluice, three or four for the peers.
  */
 import fastifyRateLimit from '@fastify/rate-limit';
 import { serve } from '@hono/node-server';
@@ -10,9 +10,13 @@ import { fastify } from 'fastify';
 import { Hono } from 'hono';
 import { rateLimiter } from 'hono-rate-limiter';
 import { createLimiter, gcra } from 'sluice';
+import { rateLimit as sluiceExpress } from 'sluice/express';
+import { rateLimit as sluiceFastify } from 'sluice/fastify';
+import { rateLimit as sluiceHono } from 'sluice/hono';
+import { byHeader } from 'sluice/http';
 import { DAY_MS, HOT_KEY_LIMIT } from './policies.mjs';
 
-export const VARIANTS = ['bare', 'sluice', 'peer'];
+export const VARIANTS = ['bare', 'sluice', 'sluice without headers', 'peer'];
 export const PEERS = {
   express: 'express-rate-limit',
   fastify: '@fastify/rate-limit',
@@ -21,12 +25,11 @@ export const PEERS = {
 export const KEY_HEADER = 'x-user';
 const BODY = 'hello';
 
-const sluice = () => createLimiter({ policy: gcra({ limit: HOT_KEY_LIMIT, period: DAY_MS, capacity: HOT_KEY_LIMIT }) });
+const isSluice = (variant) => variant.startsWith('sluice');
 
-function tell(set, { limit, remaining, resetAfter }) {
-  set('x-ratelimit-limit', String(limit));
-  set('x-ratelimit-remaining', String(remaining));
-  set('x-ratelimit-reset', String(Math.ceil(resetAfter)));
+function options(variant) {
+  const limiter = createLimiter({ policy: gcra({ limit: HOT_KEY_LIMIT, period: DAY_MS, capacity: HOT_KEY_LIMIT }) });
+  return { limiter, key: byHeader(KEY_HEADER), headers: variant === 'sluice' ? 'draft' : 'none' };
 }
 
 const listening = (server) =>
@@ -37,15 +40,7 @@ const listening = (server) =>
 const SERVERS = {
   express(variant) {
     const app = express();
-    if (variant === 'sluice') {
-      const limiter = sluice();
-      app.use(async (request, response, next) => {
-        const result = await limiter.attempt(request.headers[KEY_HEADER]);
-        tell((name, value) => response.setHeader(name, value), result);
-        if (result.allowed) next();
-        else response.status(429).end();
-      });
-    }
+    if (isSluice(variant)) app.use(sluiceExpress(options(variant)));
     if (variant === 'peer') {
       const keyGenerator = (request) => request.headers[KEY_HEADER];
       app.use(rateLimit({ windowMs: DAY_MS, limit: HOT_KEY_LIMIT, keyGenerator }));
@@ -56,14 +51,7 @@ const SERVERS = {
 
   async fastify(variant) {
     const app = fastify();
-    if (variant === 'sluice') {
-      const limiter = sluice();
-      app.addHook('onRequest', async (request, reply) => {
-        const result = await limiter.attempt(request.headers[KEY_HEADER]);
-        tell((name, value) => reply.header(name, value), result);
-        if (!result.allowed) return reply.code(429).send();
-      });
-    }
+    if (isSluice(variant)) await app.register(sluiceFastify, options(variant));
     if (variant === 'peer') {
       const keyGenerator = (request) => request.headers[KEY_HEADER];
       await app.register(fastifyRateLimit, { max: HOT_KEY_LIMIT, timeWindow: DAY_MS, keyGenerator });
@@ -75,15 +63,7 @@ const SERVERS = {
 
   hono(variant) {
     const app = new Hono();
-    if (variant === 'sluice') {
-      const limiter = sluice();
-      app.use(async (context, next) => {
-        const result = await limiter.attempt(context.req.header(KEY_HEADER));
-        tell((name, value) => context.header(name, value), result);
-        if (!result.allowed) return context.text('', 429);
-        await next();
-      });
-    }
+    if (isSluice(variant)) app.use(sluiceHono(options(variant)));
     if (variant === 'peer') {
       const keyGenerator = (context) => context.req.header(KEY_HEADER);
       app.use(rateLimiter({ windowMs: DAY_MS, limit: HOT_KEY_LIMIT, keyGenerator }));

@@ -1,4 +1,4 @@
-/** Requests a second of a bare server, of one with a hand-written Sluice hook, and of one with the peer's middleware. */
+/** Requests a second of a bare server, of one with Sluice's middleware, and of one with the peer's. */
 import { fileURLToPath } from 'node:url';
 import autocannon from 'autocannon';
 import { FRAMEWORKS, KEY_HEADER, PEERS, VARIANTS } from '../contenders/middleware.mjs';
@@ -52,10 +52,12 @@ async function measureFramework({ framework, size, progress }) {
       const own = summarise(records.get(variant));
       return {
         name: nameOf(framework, variant),
-        kind: { bare: 'floor', sluice: 'sluice', peer: 'peer' }[variant],
+        kind: { bare: 'floor', peer: 'peer' }[variant] ?? 'sluice',
+        variant,
         ...own,
         rateVsBare: pairedRatio(own.perSecond, bare.perSecond),
         cpuVsBare: pairedRatio(own.cpuMicros, bare.cpuMicros),
+        addedCpu: own.cpuMicros.median - bare.cpuMicros.median,
       };
     });
     return { framework, rows };
@@ -67,7 +69,8 @@ async function measureFramework({ framework, size, progress }) {
 function nameOf(framework, variant) {
   return {
     bare: `bare ${framework}`,
-    sluice: `${framework} + Sluice hook`,
+    sluice: `${framework} + Sluice`,
+    'sluice without headers': `${framework} + Sluice, no headers`,
     peer: `${framework} + ${PEERS[framework]}`,
   }[variant];
 }
@@ -103,7 +106,17 @@ async function timed(options) {
 function table({ framework, rows }) {
   return {
     title: framework,
-    columns: ['server', 'requests/s', 'min-max', 'vs bare', 'p99 ms', 'process CPU us/request', 'min-max', 'vs bare'],
+    columns: [
+      'server',
+      'requests/s',
+      'min-max',
+      'vs bare',
+      'p99 ms',
+      'process CPU us/request',
+      'min-max',
+      'vs bare',
+      'added us',
+    ],
     rows: rows.map((row) => [
       row.name,
       count(row.perSecond.median),
@@ -113,9 +126,9 @@ function table({ framework, rows }) {
       micros(row.cpuMicros.median),
       spread(row.cpuMicros, micros),
       ratio(row.cpuVsBare.median),
+      micros(row.addedCpu),
     ]),
     notes: [
-      'Sluice has no middleware yet: its row is a hook of five lines written here, which sets the same number of header fields as the peers do.',
       `autocannon with ${CONNECTIONS} connections runs in the bench's own process, on the same machine; ${USERS} users, none of them limited.`,
     ],
   };
