@@ -20,6 +20,7 @@ export function reachOf(scenarios) {
     ...cpuRows(find('redis')),
     bytesRow(find('redis')),
     logRow(find('log')),
+    ...leaseRows(find('leases')),
   ];
 }
 
@@ -143,6 +144,25 @@ function logRow(log) {
   }));
   const twelfth = { ...atMost(1 / 12), text: 'at most 1/12 (0.083x)' };
   return row('sliding log, limit 1,000: bytes/unit vs sorted set', twelfth, own, (value) => `${value.toFixed(3)}x`);
+}
+
+function leaseRows(leases) {
+  const measured = (outcome, layer, pick) => {
+    const rows = leases?.cells.find((cell) => cell.outcome === outcome)?.rows ?? [];
+    return rows.filter(({ name }) => name.endsWith(layer)).map((one) => ({ name: one.name, value: pick(one) }));
+  };
+  const rate = (one) => one.rateVsBaseline.median;
+  const calls = (one) => one.scriptCalls.median * 1000;
+  const most = (bound) => ({ text: `at most ${bound}`, holds: (value) => value <= bound, worst: Math.max });
+  const plain = (value) => value.toFixed(2);
+  const idle = (leases?.idle ?? []).slice(1).map(({ name, vsNone }) => ({ name, value: vsNone }));
+  return [
+    row(`hot key with leases: checks/s vs ${BASELINE}`, atLeast(20), measured('allowed', 'leases', rate)),
+    row('hot key with leases: Redis calls per 1,000 checks', most(25), measured('allowed', 'leases', calls), plain),
+    row(`denied with the deny cache: checks/s vs ${BASELINE}`, atLeast(20), measured('denied', 'deny cache', rate)),
+    row('denied with the deny cache: Redis calls per 1,000', most(1), measured('denied', 'deny cache', calls), plain),
+    row('an idle layer around the memory store', atMost(1.05), idle),
+  ];
 }
 
 export function reachTable(reach) {

@@ -6,6 +6,8 @@ import type { LeaseRule } from './leases-rules.ts';
 /** Of one key. Whoever makes up a policy for each attempt has no use for leases. */
 const MOST_POLICIES = 8;
 
+const NOTHING: readonly Change[] = [];
+
 export class LeaseBook {
   readonly #maxKeys: number;
   readonly #sizing: Sizing;
@@ -63,12 +65,14 @@ export class LeaseBook {
 
   /** What the key that got its units first can give back, if its time is over. */
   collect(now: number): readonly Change[] {
+    if (this.#holding.size === 0) return NOTHING;
     for (const held of this.#holding) {
+      if (!held.isEmpty && !held.hasEnded(now)) return NOTHING;
       const ended = held.takeEnded(now);
       if (held.isEmpty) this.#holding.delete(held);
       return ended;
     }
-    return [];
+    return NOTHING;
   }
 
   /** Lets go of a key under all its policies. What was held of it is no longer spent here, and may be given back. */

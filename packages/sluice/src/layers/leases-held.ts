@@ -88,7 +88,7 @@ export class HeldKey {
 
   /** Whether the older block is of no more use. */
   hasEnded(now: number): boolean {
-    const [block] = this.#blocks;
+    const block = this.#blocks[0];
     return block !== undefined && (block.units === 0 || isOver(block, now));
   }
 

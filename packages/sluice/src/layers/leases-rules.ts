@@ -24,10 +24,11 @@ export interface LeaseRule {
   usableFor(now: number, granted: Verdict): number;
 }
 
-/** Of a small limit there is nothing to hold in advance. Those keep their numbers. */
-export const SMALLEST_LEASED_LIMIT = 100;
-/** What leasing may take from a policy: this part of its capacity, or of its rate. Where it would take more, it is not leased. */
-const MOST_TAKEN = 0.1;
+/** Of less there are no blocks worth taking (8 units) for a handful of processes. Small limits keep their numbers. */
+export const SMALLEST_LEASED_LIMIT = 128;
+/** Where leasing would take more than these parts of a policy it is left alone: of what may come at once, and of what may come for ever. */
+const MOST_OF_CAPACITY = 0.1;
+const MOST_OF_RATE = 0.02;
 
 const ALWAYS = (): number => Number.POSITIVE_INFINITY;
 
@@ -61,14 +62,14 @@ function untilNextWindow(size: number): LeaseRule['usableFor'] {
 
 function logRule(policy: SlidingWindowLogPolicy, ttl: number): LeaseRule {
   const size = toMicros(policy.window);
-  if (ttl > MOST_TAKEN * size) return notLeased(policy);
+  if (ttl > MOST_OF_RATE * size) return notLeased(policy);
   const shared = checkPolicy({ ...policy, window: (size + ttl) / MICROS_PER_MS });
   return { shared, isLeased: true, interval: 0, usableFor: ALWAYS };
 }
 
 function drainingRule(policy: Policy & { readonly capacity: number }, interval: number, ttl: number): LeaseRule {
   const recovered = ttl / interval;
-  if (recovered > MOST_TAKEN * policy.capacity) return notLeased(policy);
+  if (recovered > MOST_OF_CAPACITY * policy.capacity) return notLeased(policy);
   const shared = checkPolicy({ ...policy, capacity: policy.capacity - Math.ceil(recovered) });
   return { shared, isLeased: true, interval, usableFor: ALWAYS };
 }

@@ -18,12 +18,20 @@ import { type Clock, checkClock, monotonicClock, readMicros } from '../model/clo
 import { type Duration, MICROS_PER_SECOND, parseDuration, parseRate, type Rate, toMicros } from '../model/duration.ts';
 import { checkOptionNames } from '../model/options.ts';
 import type { Policy } from '../model/policy.ts';
-import { type Change, type Check, checkStore, type MaybePromise, type Store, type Verdicts } from '../model/store.ts';
+import {
+  type Change,
+  type Check,
+  checkStore,
+  type MaybePromise,
+  type ShortWay,
+  type Store,
+  type Verdicts,
+} from '../model/store.ts';
 import { checkCount } from './counts.ts';
 import type { Layer } from './layered.ts';
 import { LeaseBook } from './leases-book.ts';
 import type { Block, HeldKey, Sizing } from './leases-held.ts';
-import { ruleBook } from './leases-rules.ts';
+import { type LeaseRule, ruleBook } from './leases-rules.ts';
 import { isPromise } from './maybe-promise.ts';
 
 export interface LeaseOptions {
@@ -66,11 +74,12 @@ export function leases(options: LeaseOptions = {}): Layer {
   const settings = checkOptions(options);
   return (inner) => {
     const lessee = new Lessee(checkStore(inner, 'leases(...)(store)'), settings);
+    const decide: Store['decide'] = (checks, options) =>
+      checks.length === 1 && options?.dryRun !== true
+        ? lessee.attempt(checks)
+        : inner.decide(lessee.shared(checks), options);
     return {
-      decide: (checks, options) =>
-        checks.length === 1 && options?.dryRun !== true
-          ? lessee.attempt(checks[0]!)
-          : inner.decide(lessee.shared(checks), options),
+      decide: Object.assign(decide, lessee.shortWay()),
       change: (changes) => lessee.change(changes),
       forget: (key, policies) => lessee.forget(key, policies),
       // Of the policy's own window: what the store counts for longer has left it.
@@ -95,14 +104,22 @@ class Lessee {
     this.#book = new LeaseBook(settings.maxKeys, settings);
   }
 
+  /** A store that has one never waits, so there is nothing to lease: it is only asked under other numbers. */
+  shortWay(): ShortWay {
+    const { one } = this.#inner.decide;
+    return one === undefined ? {} : { one: (key, policy, cost) => one(key, this.#ruleFor(policy).shared, cost) };
+  }
+
   shared<Item extends Check | Change>(items: readonly Item[]): readonly Item[] {
     return items.map((item) => ({ ...item, policy: this.#ruleFor(item.policy).shared }));
   }
 
-  attempt({ key, policy, cost }: Check): MaybePromise<Verdicts> {
+  /** Of one check. */
+  attempt(checks: readonly Check[]): MaybePromise<Verdicts> {
+    const { key, policy, cost } = checks[0]!;
     const rule = this.#ruleFor(policy);
     const isWatched = rule.isLeased && cost > 0 && key.length <= MAX_KEY_LENGTH;
-    if (!isWatched || this.#answersAtOnce >= ENOUGH_AT_ONCE) return this.#ask({ key, policy: rule.shared, cost });
+    if (!isWatched || this.#answersAtOnce >= ENOUGH_AT_ONCE) return this.#ask(checks, rule);
 
     const now = readMicros(this.#clock);
     const held = this.#book.find(key, rule, now);
@@ -110,13 +127,14 @@ class Lessee {
     this.#giveBack(this.#book.collect(now));
     const block = held.spend(cost, now);
     if (held.hasEnded(now)) this.#giveBack(held.takeEnded(now));
-    if (block === undefined) return this.#ask({ key, policy: rule.shared, cost }, held);
+    if (block === undefined) return this.#ask(checks, rule, held);
     if (block.units <= block.lowWater) this.#refill(held, now);
     return spentFrom(block, held);
   }
 
-  #ask(check: Check, held?: HeldKey): MaybePromise<Verdicts> {
-    const answer = this.#inner.decide([check]);
+  /** The list is passed on where nothing in it changes: making another costs more than deciding. */
+  #ask(checks: readonly Check[], { shared }: LeaseRule, held?: HeldKey): MaybePromise<Verdicts> {
+    const answer = this.#inner.decide(shared === checks[0]!.policy ? checks : [{ ...checks[0]!, policy: shared }]);
     if (!isPromise(answer)) {
       if (this.#answersAtOnce < ENOUGH_AT_ONCE && answer.source === 'store') this.#answersAtOnce += 1;
       return answer;

@@ -133,6 +133,12 @@ describe('who is asked', () => {
     expect(asked.filter((what) => what === 'spend 1')).toHaveLength(500);
   });
 
+  test('the short way of a store stays, under the numbers of everyone', () => {
+    const store = leases()(memoryStore({ clock: manualClock(START_MS) }));
+    expect(store.decide.one!('someone', bucket, 1).verdict.remaining).toBe(9899);
+    expect(leases()(waitedFor(memoryStore())).decide.one).toBeUndefined();
+  });
+
   test('the quietest key makes room', async () => {
     const { store, clock, asked } = await holding({ maxKeys: 2 });
     for (const key of ['one', 'two']) await store.decide([check(hourly, 1, key)]);

@@ -1,5 +1,5 @@
 /** One process: its clocks, its layers, its traffic, and what it is told. It can be paused, and it can crash and start again. */
-import type { Change, Check, Policy, Store, Verdicts } from '../../src/index.ts';
+import type { Change, Check, MaybePromise, Policy, Store, Verdicts } from '../../src/index.ts';
 import { layered } from '../../src/layers/index.ts';
 import type { Random } from '../support/random.ts';
 import { nodeClocks } from './clocks.ts';
@@ -101,7 +101,9 @@ export class SimulatedNode {
     if (this.#events.now < this.#pausedUntil) return;
     this.#ask(
       () => this.#store.decide([check]),
-      (told) => this.#lives === life && this.#told(check, told),
+      (told) => {
+        if (this.#lives === life) this.#told(check, told);
+      },
     );
   }
 
@@ -137,18 +139,18 @@ export class SimulatedNode {
     );
   }
 
-  #ask(ask: () => Verdicts | Promise<Verdicts>, told: (answer: Verdicts) => void): void {
+  /** An attempt that fails has admitted nobody. */
+  #ask(ask: () => MaybePromise<Verdicts>, told: (answer: Verdicts) => void): void {
+    let answer: MaybePromise<Verdicts>;
     try {
-      const answer = ask();
-      if ('then' in answer) {
-        answer.then(told).catch((error: Error) => {
-          if (error instanceof RangeError) this.#witness.wrong(String(error));
-        });
-        this.#witness.settled();
-      } else told(answer);
+      answer = ask();
     } catch {
-      // Nobody was admitted.
+      return;
     }
+    if ('then' in answer) {
+      answer.then(told, () => undefined);
+      this.#witness.settled();
+    } else told(answer);
   }
 
   #told(check: Check, { now, verdicts, source }: Verdicts): void {

@@ -3,7 +3,7 @@
  * printed; SLUICE_SEED repeats a run, and `npm run simulate -- --steps N` makes a longer one. A failure is written to
  * simulation.remembered.json, which is replayed first in every run: commit it with the fix.
  */
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { KINDS, testSeed } from '../support/random.ts';
 import { remember, remembered } from './remembered.ts';
 import { STACKS } from './stacks.ts';
@@ -33,7 +33,7 @@ describe(`simulation, seed ${seed}`, () => {
     }
   });
 
-  afterAll(() => {
+  test('that was a million steps, and leases were in use wherever they are made', () => {
     expect(seen.steps).toBeGreaterThanOrEqual(ENOUGH_STEPS);
     for (const kind of KINDS) expect(seen.leased.get(kind)! > 0, kind).toBe(kind !== 'leaky-bucket shaping');
   });

@@ -6,7 +6,6 @@ const PER_SECOND = 2500;
 
 test.each(Object.entries(loadedPolicies(PER_SECOND)))('%s', async (_, policy) => {
   const loss = (await lossOf(policy, PER_SECOND, 100))!;
-  console.log(loss);
   expect(loss.leased).toBeGreaterThan(0);
   expect(loss.lost).toBeLessThanOrEqual(0.02);
 });

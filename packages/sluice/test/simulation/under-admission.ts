@@ -16,10 +16,11 @@ import { leaseRule } from '../../src/layers/leases-rules.ts';
 import { randomFrom } from '../support/random.ts';
 import { Events } from './events.ts';
 import { Network } from './network.ts';
-import { SimulatedNode } from './node.ts';
+import { type Given, SimulatedNode, type Witness } from './node.ts';
 import { type Admission, overAdmitted } from './oracle.ts';
 import type { Scenario } from './scenario.ts';
 import { REAL_LAYERS } from './stacks.ts';
+import { everyPromise } from './world.ts';
 
 export const LEASE_LENGTHS_MS = [10, 20, 50, 100, 200, 500, 1000];
 
@@ -27,6 +28,8 @@ const NODES = 8;
 const WINDOW_SECONDS = 10;
 const SECONDS = 2 * WINDOW_SECONDS;
 const START = 1_763_280_000_123_456;
+const END = START + SECONDS * 1e6;
+const WEATHER = { delay: 300, slow: 0, lost: 0, duplicated: 0 };
 
 /** All allow so many a second, and what comes in two seconds, or a whole window's, at once. */
 export function loadedPolicies(perSecond: number): Readonly<Record<string, Policy>> {
@@ -73,43 +76,56 @@ export async function underLoad(policy: Policy, perSecond: number, stack: string
   const random = randomFrom(1);
   const events = new Events(START);
   const store = memoryStore({ clock: { now: () => events.now / 1e3 } });
-  const weather = { delay: 300, slow: 0, lost: 0, duplicated: 0 };
-  const network = new Network(events, random, weather, store);
-  const admissions: Admission[] = [];
-  let leased = 0;
-  let mustSettle = false;
-  for (let node = 0; node < NODES; node += 1) {
-    const simulated = new SimulatedNode(events, random, network, scenarioOf(policy, stack, ttlMs), REAL_LAYERS, {
-      admitted: (given) => {
-        admissions.push(given);
-        if (given.source === 'lease') leased += 1;
-      },
-      repeatedDenial: () => undefined,
-      wrong: (what) => {
-        throw new Error(what);
-      },
-      settled: () => {
-        mustSettle = true;
-      },
-    });
-    const again = (): void => {
-      simulated.attempt({ key: 'hot', policy, cost: 1 });
-      events.after((-Math.log(1 - random.real()) * NODES * 1e6) / (2 * perSecond), again);
-    };
-    events.after(random.whole(0, 1000), again);
+  const network = new Network(events, random, WEATHER, store);
+  const seen = new Audience();
+  for (let at = 0; at < NODES; at += 1) {
+    const node = new SimulatedNode(events, random, network, scenarioOf(policy, stack, ttlMs), REAL_LAYERS, seen);
+    keepAsking(events, at, (2 * perSecond) / NODES, () => node.attempt({ key: 'hot', policy, cost: 1 }));
   }
-  while (events.now < START + SECONDS * 1e6 && events.step()) {
-    if (mustSettle) await new Promise((resolve) => setImmediate(resolve));
-    mustSettle = false;
-  }
-  const fault = overAdmitted(policy, admissions);
+  while (events.now < END && events.step()) await seen.settle();
+  const fault = overAdmitted(policy, seen.admissions);
   if (fault !== undefined) throw new Error(fault);
-  return { admitted: meanOverLastWindow(admissions), leased: leased / admissions.length };
+  return { admitted: meanOverLastWindow(seen.admissions), leased: seen.leased / seen.admissions.length };
+}
+
+/** At random times. Each node has a chance of its own, so that the traffic is the same with leases and without. */
+function keepAsking(events: Events, node: number, perSecond: number, ask: () => void): void {
+  const chance = randomFrom(1000 + node);
+  const again = (): void => {
+    ask();
+    events.after((-Math.log(1 - chance.real()) * 1e6) / perSecond, again);
+  };
+  events.after(chance.whole(0, 1000), again);
+}
+
+class Audience implements Witness {
+  readonly admissions: Given[] = [];
+  leased = 0;
+  #mustSettle = false;
+
+  admitted(given: Given): void {
+    this.admissions.push(given);
+    if (given.source === 'lease') this.leased += 1;
+  }
+
+  repeatedDenial(): void {}
+
+  wrong(what: string): void {
+    throw new Error(what);
+  }
+
+  settled(): void {
+    this.#mustSettle = true;
+  }
+
+  async settle(): Promise<void> {
+    if (this.#mustSettle) await everyPromise();
+    this.#mustSettle = false;
+  }
 }
 
 function meanOverLastWindow(admissions: readonly Admission[]): number {
-  const end = START + SECONDS * 1e6;
-  return admissions.reduce((sum, { at }) => sum + Math.min(1, (end - at) / (WINDOW_SECONDS * 1e6)), 0);
+  return admissions.reduce((sum, { at }) => sum + Math.min(1, (END - at) / (WINDOW_SECONDS * 1e6)), 0);
 }
 
 function scenarioOf(policy: Policy, stack: string, ttlMs: number): Scenario {
@@ -122,7 +138,16 @@ function scenarioOf(policy: Policy, stack: string, ttlMs: number): Scenario {
     penalties: 0,
     blocks: 0,
   };
-  const weather = { delay: 0, slow: 0, lost: 0, duplicated: 0 };
   const kind = 'token-bucket';
-  return { ...unused, weather, kind, stack, policy, nodes: NODES, ttlMs, leaseNodes: NODES, horizonMs: ttlMs / 2 };
+  return {
+    ...unused,
+    weather: WEATHER,
+    kind,
+    stack,
+    policy,
+    nodes: NODES,
+    ttlMs,
+    leaseNodes: NODES,
+    horizonMs: ttlMs / 2,
+  };
 }

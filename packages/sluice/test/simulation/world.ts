@@ -1,7 +1,7 @@
 /** Runs one seed: nodes, network, store and trouble, event by event, and then the judgement. Nothing sleeps. */
 import { type Check, memoryStore, type Store } from '../../src/index.ts';
 import { limitOf } from '../../src/model/policy.ts';
-import { memoryOf, type Random, randomFrom } from '../support/random.ts';
+import { type Random, randomFrom } from '../support/random.ts';
 import { Events } from './events.ts';
 import { Network } from './network.ts';
 import { type Given, SimulatedNode, type Witness } from './node.ts';
@@ -46,7 +46,7 @@ class World {
   readonly #given = new Map<string, Given[]>();
   readonly #faults: string[] = [];
   #mustSettle = false;
-  #lastRefundBy: { readonly node: SimulatedNode; readonly at: number } | undefined;
+  readonly #refunders = new Set<SimulatedNode>();
 
   constructor(random: Random, scenario: Scenario, layers: Layers) {
     this.#random = random;
@@ -106,12 +106,10 @@ class World {
     else all.push(given);
   }
 
-  /** The deny cache says nothing that the store would not say, unless another node has given something back meanwhile. */
+  /** The deny cache says nothing that the store would not say, unless another node has given something back, which may arrive at any time. */
   #judgeDenial(node: SimulatedNode, check: Check): void {
-    const { stack, policy } = this.#scenario;
-    if (stack.includes('leases')) return;
-    const since = this.#events.now - 2 * memoryOf(policy);
-    if (this.#lastRefundBy !== undefined && this.#lastRefundBy.node !== node && this.#lastRefundBy.at > since) return;
+    if (this.#scenario.stack.includes('leases')) return;
+    for (const refunder of this.#refunders) if (refunder !== node) return;
     const truth = this.#truth.decide([check], { dryRun: true });
     if ('verdicts' in truth && truth.verdicts[0]!.allowed)
       this.#faults.push(`${this.#events.now}: the deny cache refuses what the store would allow`);
@@ -156,7 +154,7 @@ class World {
     const one = given.length === 0 ? undefined : this.#random.pick(given);
     if (one === undefined || one.isReturned) return;
     one.isReturned = true;
-    this.#lastRefundBy = { node, at: this.#events.now };
+    this.#refunders.add(node);
     node.refund(one);
   }
 
@@ -174,6 +172,6 @@ class World {
 }
 
 /** Everything that promises lead to, however many of them stand in a row. */
-function everyPromise(): Promise<void> {
+export function everyPromise(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
