@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
 import { chooseMirror, parseOneLineSources, parseParagraphSources, sourceLine } from './apt-sources.ts';
-import { findServer, type ServerKind, startCluster, startSentinel, startServer } from './index.ts';
+import { findServer, type ServerKind, startCluster, startProxy, startSentinel, startServer } from './index.ts';
 import { encodeCommand, parseReply, sendCommand } from './resp.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -175,3 +175,44 @@ function isAlive(pid: number): boolean {
 function isRefusal(error: Error): boolean {
   return error.message.includes('ECONNREFUSED');
 }
+
+describe('a proxy', () => {
+  it('passes on, delays, holds back, resets and abandons', async () => {
+    const server = await startServer({ kind: 'redis' });
+    const proxy = await startProxy(server);
+    const ping = (timeoutMs?: number) => sendCommand(proxy, ['PING'], timeoutMs);
+    expect(await ping()).toBe('PONG');
+
+    proxy.delay(50);
+    const start = performance.now();
+    expect(await ping()).toBe('PONG');
+    expect(performance.now() - start).toBeGreaterThanOrEqual(99);
+
+    proxy.pass();
+    proxy.hold('replies');
+    const held = sendCommand(proxy, ['INCR', 'asked']);
+    await waitUntil('the request has arrived', async () => (await server.command('GET', 'asked')) === '1');
+    proxy.pass();
+    expect(await held).toBe(1);
+
+    proxy.hold();
+    const lost = expect(sendCommand(proxy, ['INCR', 'asked'])).rejects.toThrow();
+    await expect(ping(100)).rejects.toThrow(/no reply/);
+    proxy.reset();
+    await lost;
+    expect(await server.command('GET', 'asked')).toBe('1');
+
+    const silent = ping(300);
+    silent.catch(() => undefined);
+    await waitUntil(
+      'it is connected',
+      async () => String(await server.command('CLIENT', 'LIST')).split('\n').length > 2,
+    );
+    proxy.abandon();
+    proxy.pass();
+    expect(await ping()).toBe('PONG');
+    await expect(silent).rejects.toThrow(/no reply/);
+    await proxy.stop();
+    await server.stop();
+  });
+});

@@ -2,3 +2,4 @@
 export type { BatchOptions } from './batch.ts';
 export { type RedisStoreOptions, redisStoreOver } from './redis-store.ts';
 export { type RunScript, type Script, type SendCommand, scriptRunner } from './run-script.ts';
+export { checkServer } from './server-check.ts';

@@ -1,6 +1,8 @@
 /** `sluice/ioredis`: the store over ioredis (5 and later): a client, also one behind Sentinel, or a cluster. */
+import type { SluiceError } from '../../model/errors.ts';
 import type { Store } from '../../model/store.ts';
-import { type RunScript, scriptRunner } from '../run-script.ts';
+import { type RunScript, type SendCommand, scriptRunner } from '../run-script.ts';
+import { checkServer as checkServerOver } from '../server-check.ts';
 import { checkClient } from './check-client.ts';
 import { type RedisOptions, redisStoreWith } from './preset.ts';
 
@@ -18,11 +20,20 @@ export function redisStore(client: IoredisClient, options: RedisOptions = {}): S
   return redisStoreWith(run, options, { most: 16, bySlot: 'isCluster' in client && client.isCluster === true });
 }
 
+/** What makes this server unfit to keep limits; nothing if it is fit. To be asked once, at the start. */
+export async function checkServer(client: IoredisClient): Promise<SluiceError[]> {
+  return checkServerOver(senderOf(client));
+}
+
 /** How to run a script with this client. A cluster finds the keys among the arguments by itself. */
 export function runScriptWith(client: IoredisClient): RunScript {
+  return scriptRunner(senderOf(client));
+}
+
+function senderOf(client: IoredisClient): SendCommand {
   checkClient(client, 'ioredis', 'a Redis or Cluster');
   const once = sendingOnce(client);
-  return scriptRunner(([command = '', ...args]) => once.call(command, ...args));
+  return ([command = '', ...args]) => once.call(command, ...args);
 }
 
 /**
