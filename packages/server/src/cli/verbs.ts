@@ -1,0 +1,169 @@
+/** `sluice attempt`, `peek`, `reset`, `block`, `unblock`: the verbs from the command line. */
+import { type Arguments, type Command, parseArguments } from './command.ts';
+import { EXIT, type Terminal, UsageError } from './terminal.ts';
+import { type Ask, askRedis, askServer, type VerbName } from './verb-target.ts';
+
+const FLAGS = {
+  policy: { type: 'string', multiple: true },
+  plan: { type: 'string' },
+  cost: { type: 'string' },
+  for: { type: 'string' },
+  server: { type: 'string' },
+  token: { type: 'string' },
+  redis: { type: 'string' },
+  prefix: { type: 'string' },
+  config: { type: 'string' },
+  json: { type: 'boolean' },
+} as const;
+
+const TARGET_HELP = `  --policy NAME    a policy of the config, or a whole one as JSON; may be repeated: all or nothing
+  --plan NAME      which numbers of a configured policy hold
+  --server URL     the server to ask; http://127.0.0.1:8080 by default (SLUICE_SERVER)
+  --token SECRET   its bearer token (SLUICE_TOKEN)
+  --redis URL      instead of a server: straight on Redis; policies by name then need --config
+  --prefix TEXT    what goes before every key there; sluice by default
+  --config FILE    where --redis has the policies from
+  --json           the whole answer as JSON`;
+
+interface VerbCommand {
+  readonly name: VerbName;
+  readonly summary: string;
+  readonly usage: string;
+  /** Flags of its own. */
+  readonly own: readonly string[];
+  readonly ownHelp?: string;
+  readonly examples: readonly string[];
+  /** Exit code and sentence. */
+  say(answer: Answer): readonly [exit: number, text: string];
+}
+
+type Answer = Readonly<Record<string, unknown>>;
+
+function verbCommand(command: VerbCommand): Command {
+  const { name, summary, usage, ownHelp, examples } = command;
+  return {
+    name,
+    summary,
+    help: [
+      `Usage: sluice ${name} KEY --policy NAME ${usage}[--server URL | --redis URL]`,
+      ['', ...(ownHelp === undefined ? [] : [ownHelp]), TARGET_HELP, ''].join('\n'),
+      ['Examples:', ...examples.map((example) => `  ${example}`)].join('\n'),
+    ].join('\n'),
+    async run(args, terminal) {
+      const flags = parseArguments(args, FLAGS);
+      const body = bodyOf(flags, command);
+      const answer = await targetOf(flags, terminal)(name, body);
+      const [exit, text] = command.say(answer);
+      terminal.out(flags.has('json') ? JSON.stringify(answer) : text);
+      return exit;
+    },
+  };
+}
+
+function bodyOf(flags: Arguments, { own }: VerbCommand): object {
+  const [key] = flags.words;
+  if (key === undefined || flags.words.length > 1) throw new UsageError('expected one key');
+  for (const flag of ['cost', 'for']) {
+    if (flags.text(flag) !== undefined && !own.includes(flag)) throw new UsageError(`there is no --${flag} here`);
+  }
+  const policies = flags.texts('policy').map(policyOf);
+  if (policies.length === 0) throw new UsageError('expected --policy NAME');
+  return {
+    key,
+    ...(policies.length === 1 ? { policy: policies[0] } : { policies }),
+    ...given('plan', flags.text('plan')),
+    ...given('cost', costOf(flags.text('cost'))),
+    ...(own.includes('for') ? { duration: durationOf(flags.text('for')) } : {}),
+  };
+}
+
+function given(field: string, value: unknown): object {
+  return value === undefined ? {} : { [field]: value };
+}
+
+function policyOf(text: string): unknown {
+  if (!text.trimStart().startsWith('{')) return text;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`--policy: ${(error as Error).message}`);
+  }
+}
+
+function costOf(text: string | undefined): number | undefined {
+  if (text === undefined || /^\d{1,16}$/.test(text)) return text === undefined ? undefined : Number(text);
+  throw new UsageError(`--cost: expected a whole number, got ${JSON.stringify(text)}`);
+}
+
+function durationOf(text: string | undefined): string {
+  if (text === undefined) throw new UsageError('expected --for TIME, such as --for 10m');
+  return text;
+}
+
+function targetOf(flags: Arguments, { environment }: Terminal): Ask {
+  const [redis, server] = [flags.text('redis'), flags.text('server')];
+  if (redis !== undefined && server !== undefined) throw new UsageError('either --server or --redis');
+  if (redis !== undefined) return askRedis({ url: redis, prefix: flags.text('prefix'), file: flags.text('config') });
+  if (flags.text('config') !== undefined) throw new UsageError('--config goes with --redis: a server has its own');
+  const url = server ?? environment.SLUICE_SERVER ?? 'http://127.0.0.1:8080';
+  if (!URL.canParse(url)) throw new UsageError(`--server: expected a URL, got ${JSON.stringify(url)}`);
+  return askServer(url, flags.text('token') ?? environment.SLUICE_TOKEN);
+}
+
+function sayDecision({ allowed, remaining, limit, policy, retryAfter, resetAfter }: Answer): readonly [number, string] {
+  const left = `${remaining} of ${limit} left`;
+  if (allowed === true) return [EXIT.ok, `allowed: ${left} (${policy}), as good as new in ${resetAfter} s`];
+  const when = Number.isFinite(retryAfter) ? `try again in ${retryAfter} s` : 'this cost never fits';
+  return [EXIT.no, `denied: ${left} (${policy}), ${when}`];
+}
+
+export const VERB_COMMANDS: readonly Command[] = [
+  verbCommand({
+    name: 'attempt',
+    summary: 'May this key spend now? Exit code 0 for yes, 1 for no.',
+    usage: '[--cost 1] ',
+    own: ['cost'],
+    ownHelp: '  --cost N         units to spend; 1 by default',
+    examples: [
+      'sluice attempt user:42 --policy api',
+      'sluice attempt user:42 --policy api --policy daily --cost 5 --json',
+      'sluice attempt nightly-job --policy \'{"algorithm":"fixed-window","limit":1,"window":"1h"}\' && ./job',
+      'sluice attempt user:42 --policy api --redis redis://localhost:6379 --config policies.yaml',
+    ],
+    say: sayDecision,
+  }),
+  verbCommand({
+    name: 'peek',
+    summary: 'What an attempt would be told; nothing is spent. Exit codes as for attempt.',
+    usage: '[--cost 1] ',
+    own: ['cost'],
+    ownHelp: '  --cost N         units to ask for; 1 by default',
+    examples: ['sluice peek user:42 --policy api'],
+    say: sayDecision,
+  }),
+  verbCommand({
+    name: 'reset',
+    summary: 'Makes a key as good as new.',
+    usage: '',
+    own: [],
+    examples: ['sluice reset user:42 --policy api --policy daily'],
+    say: () => [EXIT.ok, 'done: the key is as good as new'],
+  }),
+  verbCommand({
+    name: 'block',
+    summary: 'Denies a key everything for a while.',
+    usage: '--for TIME ',
+    own: ['for'],
+    ownHelp: '  --for TIME       how long, such as 10m or 1h',
+    examples: ['sluice block user:42 --policy api --for 10m'],
+    say: ({ retryAfter }) => [EXIT.ok, `done: blocked for ${retryAfter} s`],
+  }),
+  verbCommand({
+    name: 'unblock',
+    summary: 'Ends a block; what was spent stays spent.',
+    usage: '',
+    own: [],
+    examples: ['sluice unblock user:42 --policy api'],
+    say: () => [EXIT.ok, 'done: not blocked'],
+  }),
+];

@@ -1,0 +1,51 @@
+/** What a file says, checked: everything that can be known before the first request is known here. */
+import type { Policy } from 'sluice';
+import type { Key } from 'sluice/http';
+import type { Matcher } from './match.ts';
+
+export interface Config {
+  readonly policies: ReadonlyMap<string, NamedPolicy>;
+  /** From top to bottom; every one that matches applies. */
+  readonly rules: readonly Rule[];
+  /** Who is believed when they say for whom they ask, as `byIp` takes it. */
+  readonly trustedProxies: TrustedProxies;
+}
+
+export type TrustedProxies = number | readonly string[];
+
+/** One name, one state for each key, and several sets of numbers. */
+export interface NamedPolicy {
+  readonly name: string;
+  readonly policy: Policy;
+  readonly plans: ReadonlyMap<string, Policy>;
+  /** By key. */
+  readonly overrides: ReadonlyMap<string, Override>;
+  /** Counts and reports, and never denies. */
+  readonly shadow: boolean;
+}
+
+export interface Override {
+  readonly key: string;
+  readonly policy: Policy;
+  /** Unix time in milliseconds from which it no longer holds; undefined for never. */
+  readonly until: number | undefined;
+}
+
+export interface Rule {
+  readonly name: string;
+  readonly matcher: Matcher;
+  /** Undefined: what matches is not limited at all, and no further rule is read. */
+  readonly limit: RuleLimit | undefined;
+}
+
+export interface RuleLimit {
+  readonly key: Key;
+  /** As it is written, for people. */
+  readonly keyText: string;
+  readonly policies: readonly string[];
+  readonly cost: number;
+  /** The header that says which plan the caller has. */
+  readonly planHeader: string | undefined;
+}
+
+export const EMPTY_CONFIG: Config = { policies: new Map(), rules: [], trustedProxies: 0 };

@@ -1,0 +1,158 @@
+/** The section `policies`: each entry is a policy as the library takes it, with plans and a shadow flag beside its numbers. */
+import { checkPolicy, type Policy, SluiceError, tokenBucket } from 'sluice';
+import type { NamedPolicy, Override } from './config.ts';
+import { type Fields, isFields, kindOf, readFlag } from './fields.ts';
+import type { Path, Problems } from './problem.ts';
+
+/** Names stand in URLs, headers and labels of metrics. */
+export const POLICY_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+
+/** What may differ between plans and overrides. The rest says what kind of state there is, which a name has only one of. */
+export const NUMBERS = ['limit', 'window', 'period', 'capacity', 'refillRate', 'leakRate'] as const;
+
+/** A named policy, to which overrides are still to be added, and its own data to add them to. */
+export interface PolicyDraft extends NamedPolicy {
+  readonly overrides: Map<string, Override>;
+  readonly data: Fields;
+}
+
+export function readPolicies(value: unknown, problems: Problems): Map<string, PolicyDraft> {
+  const drafts = new Map<string, PolicyDraft>();
+  if (!isFields(value) || Object.keys(value).length === 0) {
+    problems.add(['policies'], `expected a map of at least one policy by its name, got ${kindOf(value)}`);
+    return drafts;
+  }
+  for (const [name, data] of Object.entries(value)) {
+    const draft = readPolicy(name, data, ['policies', name], problems);
+    if (draft !== undefined) drafts.set(name, draft);
+  }
+  return drafts;
+}
+
+function readPolicy(name: string, value: unknown, path: Path, problems: Problems): PolicyDraft | undefined {
+  if (!POLICY_NAME.test(name)) {
+    problems.add(path, 'expected a name of 1 to 64 letters, digits, dots, dashes and underscores');
+  }
+  if (!isFields(value)) {
+    problems.add(path, `expected a policy: a map with an algorithm and its numbers, got ${kindOf(value)}`);
+    return undefined;
+  }
+  const { plans, shadow, ...data } = value;
+  if (data.name !== undefined) problems.add([...path, 'name'], 'no such field: the name is the key above it');
+  const whole = { ...data, name: safeName(name) };
+  const mistakes = mistakesIn(whole);
+  for (const { field, message } of mistakes) problems.add(field === '' ? path : [...path, field], message);
+  return {
+    name,
+    data: whole,
+    policy: mistakes.length > 0 ? UNUSED : checkPolicy(whole),
+    plans: readPlans(plans, whole, [...path, 'plans'], problems),
+    overrides: new Map(),
+    shadow: readFlag(shadow, [...path, 'shadow'], problems),
+  };
+}
+
+/** In the place of one that is wrong. Where there are problems, nobody uses the rest. */
+const UNUSED = tokenBucket({ capacity: 1, refillRate: 1 });
+
+/** A bad name is one problem, not one in each plan as well. */
+function safeName(name: string): string {
+  return POLICY_NAME.test(name) ? name : 'unnamed';
+}
+
+function readPlans(value: unknown, base: Fields, path: Path, problems: Problems): Map<string, Policy> {
+  const plans = new Map<string, Policy>();
+  if (value === undefined) return plans;
+  if (!isFields(value)) {
+    problems.add(path, `expected a map of numbers by the name of the plan, got ${kindOf(value)}`);
+    return plans;
+  }
+  for (const [plan, numbers] of Object.entries(value)) {
+    const policy = withNumbers(base, numbers, [...path, plan], problems);
+    if (policy !== undefined) plans.set(plan, policy);
+  }
+  return plans;
+}
+
+/** The same policy with other numbers. Problems of the base are told where the base is. */
+export function withNumbers(base: Fields, numbers: unknown, path: Path, problems: Problems): Policy | undefined {
+  if (!isFields(numbers) || Object.keys(numbers).length === 0) {
+    problems.add(path, `expected numbers to change (${NUMBERS.join(', ')}), got ${kindOf(numbers)}`);
+    return undefined;
+  }
+  for (const field of Object.keys(numbers)) {
+    if (!(NUMBERS as readonly string[]).includes(field)) {
+      problems.add([...path, field], `no such number; there are ${NUMBERS.join(', ')}`);
+    }
+  }
+  const own = Object.fromEntries(Object.entries(numbers).filter(([field]) => NUMBERS.includes(field as never)));
+  const known = new Set(mistakesIn(base).map(({ field }) => field));
+  const mistakes = mistakesIn({ ...base, ...own }).filter(
+    ({ field }) => Object.hasOwn(own, field) || !known.has(field),
+  );
+  for (const { field, message } of mistakes) problems.add(field === '' ? path : [...path, field], message);
+  return mistakes.length + known.size > 0 ? undefined : checkPolicy({ ...base, ...own });
+}
+
+/** Values that are right wherever their field may stand. */
+const RIGHT: Fields = { limit: 1, capacity: 1, window: '1s', period: '1s', refillRate: 1, leakRate: 1 };
+
+interface Mistake {
+  /** Empty for the whole policy. */
+  readonly field: string;
+  readonly message: string;
+}
+
+/**
+ * The library stops at the first mistake. To find all, each wrong field is replaced by a right one, or taken out, and the check
+ * repeated. A field that is wrong twice is wrong together with others: then the rest cannot be told apart.
+ */
+function mistakesIn(data: Fields): readonly Mistake[] {
+  const mistakes: Mistake[] = [];
+  const repaired: Record<string, unknown> = { ...data };
+  for (;;) {
+    const mistake = firstMistake(repaired);
+    if (mistake === undefined || mistakes.some(({ field }) => field === mistake.field)) return mistakes;
+    mistakes.push(mistake);
+    repair(repaired, mistake.field);
+  }
+}
+
+function firstMistake(data: Fields): Mistake | undefined {
+  try {
+    checkPolicy(data, 'policy');
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof SluiceError)) throw error;
+    const { path, expected, got } = error;
+    const isUnknown = expected.startsWith('no such');
+    const message = isUnknown ? expected : `expected ${expected}, got ${got === 'undefined' ? 'nothing' : got}`;
+    return { field: path.slice('policy.'.length), message };
+  }
+}
+
+function repair(data: Record<string, unknown>, field: string): void {
+  if (field === 'algorithm' || field === '') {
+    for (const name of Object.keys(data)) delete data[name];
+    Object.assign(data, { algorithm: 'token-bucket', capacity: 1, refillRate: 1 });
+  } else if (Object.hasOwn(RIGHT, field) && isKnown(data, field)) {
+    data[field] = RIGHT[field];
+  } else {
+    delete data[field];
+  }
+}
+
+/** Whether the algorithm has such a field: an unknown one is to be taken out, not to be repaired. */
+function isKnown({ algorithm }: Fields, field: string): boolean {
+  return FIELDS[algorithm as Policy['algorithm']].includes(field);
+}
+
+/** Numbers by algorithm; the schema is made of it too. */
+export const FIELDS: Readonly<Record<Policy['algorithm'], readonly string[]>> = {
+  'fixed-window': ['limit', 'window'],
+  'sliding-window-log': ['limit', 'window'],
+  'sliding-window-counter': ['limit', 'window'],
+  'token-bucket': ['capacity', 'refillRate'],
+  'leaky-bucket': ['capacity', 'leakRate'],
+  gcra: ['limit', 'period', 'capacity'],
+};

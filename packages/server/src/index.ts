@@ -1,0 +1,8 @@
+/** `@sluice/server`: what the command is made of, for programs and tests that want it without a process of its own. */
+export type { Config } from './config/config.ts';
+export type { Problem } from './config/problem.ts';
+export { type ReadConfig, readConfig } from './config/read-config.ts';
+export { jsonLog, type Log } from './service/log.ts';
+export { Metrics } from './service/metrics.ts';
+export { type OpenStore, openStore, type StoreOptions } from './service/open-store.ts';
+export { createService, type Service, type ServiceOptions } from './service/service.ts';

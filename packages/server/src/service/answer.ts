@@ -1,0 +1,15 @@
+/** What is sent back. Handlers make these; only the server touches a socket. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** A number that is none (a cost that never fits is allowed after Infinity) becomes null, as JSON has it. */
+export function json(status: number, value: unknown, headers: Answer['headers'] = {}): Answer {
+  return { status, headers: { 'Content-Type': 'application/json', ...headers }, body: `${JSON.stringify(value)}\n` };
+}
+
+export function text(status: number, body: string, type = 'text/plain; charset=utf-8'): Answer {
+  return { status, headers: { 'Content-Type': type }, body };
+}

@@ -1,0 +1,62 @@
+/**
+ * A layer that counts what the store says and how long it takes. It stands below the shadow, so that it sees what a policy on trial would
+ * have denied. Dry runs are not decisions. What the store fails with leaves here as a StoreError, which is how the service tells a
+ * store that is away from a mistake of its own.
+ */
+import { type Check, type MaybePromise, type Policy, SluiceError, type Store, type Verdicts } from 'sluice';
+import type { Layer } from 'sluice/layers';
+import { StoreError } from './http-error.ts';
+import type { Metrics, Outcome } from './metrics.ts';
+
+export interface Naming {
+  /** The label of a policy. */
+  labelOf(policy: Policy): string;
+  isShadowed(policy: Policy): boolean;
+}
+
+export function counting(metrics: Metrics, naming: Naming): Layer {
+  return (inner) => {
+    const count = (checks: readonly Check[], answer: Verdicts, startedAt: number): Verdicts => {
+      metrics.checked((performance.now() - startedAt) / 1e3);
+      answer.verdicts.forEach(({ allowed }, index) => {
+        const { policy } = checks[index]!;
+        metrics.decided(naming.labelOf(policy), allowed ? 'allowed' : deniedAs(naming.isShadowed(policy)));
+      });
+      return answer;
+    };
+    return {
+      decide(checks, options) {
+        if (options?.dryRun === true) return translated(() => inner.decide(checks, options));
+        const startedAt = performance.now();
+        const answer = translated(() => inner.decide(checks, options));
+        return isPromise(answer)
+          ? answer.then((verdicts) => count(checks, verdicts, startedAt))
+          : count(checks, answer, startedAt);
+      },
+      change: (changes) => translated(() => inner.change(changes)),
+      forget: (key, policies) => translated(() => inner.forget(key, policies)),
+      history: (key, policy) => translated(() => inner.history(key, policy)),
+    } satisfies Store;
+  };
+}
+
+function deniedAs(isShadowed: boolean): Outcome {
+  return isShadowed ? 'shadow_denied' : 'denied';
+}
+
+function translated<T>(ask: () => MaybePromise<T>): MaybePromise<T> {
+  try {
+    const answer = ask();
+    return isPromise(answer) ? answer.catch((error) => Promise.reject(translate(error))) : answer;
+  } catch (error) {
+    throw translate(error);
+  }
+}
+
+function translate(error: unknown): unknown {
+  return error instanceof SluiceError ? error : new StoreError('the store failed', { cause: error });
+}
+
+function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
+  return typeof (value as Promise<T> | undefined)?.then === 'function';
+}

@@ -1,0 +1,42 @@
+/** The config that holds now, and a limiter made for it. A new config takes its place at once; the store, and so every state, stays. */
+import { createLimiter, type Limiter, type Policy, type Store } from 'sluice';
+import { layered, shadow } from 'sluice/layers';
+import type { Config } from '../config/config.ts';
+import { counting } from './counting.ts';
+import type { Metrics } from './metrics.ts';
+
+/** Which policies an attempt is under. */
+export interface Under {
+  readonly policies: readonly Policy[];
+}
+
+export interface LiveLimits {
+  readonly config: Config;
+  readonly limiter: Limiter<Under>;
+  replace(config: Config): void;
+}
+
+export function liveLimits(store: Store, metrics: Metrics, first: Config): LiveLimits {
+  let current = { config: first, limiter: limiterFor(first, store, metrics) };
+  return {
+    get config() {
+      return current.config;
+    },
+    get limiter() {
+      return current.limiter;
+    },
+    replace(config) {
+      current = { config, limiter: limiterFor(config, store, metrics) };
+    },
+  };
+}
+
+function limiterFor(config: Config, store: Store, metrics: Metrics): Limiter<Under> {
+  const shadowed = [...config.policies.values()].filter((named) => named.shadow).map(({ name }) => name);
+  const counted = counting(metrics, {
+    labelOf: ({ name }) => (config.policies.has(name) ? name : 'inline'),
+    isShadowed: ({ name }) => shadowed.includes(name),
+  });
+  const layers = shadowed.length === 0 ? [counted] : [counted, shadow({ policies: shadowed })];
+  return createLimiter<Under>({ policies: ({ policies }) => policies, store: layered(store, ...layers) });
+}

@@ -1,0 +1,206 @@
+/** The description of the API (OpenAPI 3.1), served at /openapi.json. A test asks every route it names, and holds the answers against it. */
+import { MAX_KEY_LENGTH } from './ask.ts';
+import { MAX_ITEMS } from './batch.ts';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+const NUMBER: Schema = { type: 'number' };
+const NUMBER_OR_NULL: Schema = { type: ['number', 'null'] };
+const COST: Schema = { type: 'integer', minimum: 0, default: 1 };
+const content = (schema: Schema, type = 'application/json'): Schema => ({ [type]: { schema } });
+const object = (properties: Schema, required: readonly string[], more: Schema = {}): Schema => ({
+  type: 'object',
+  properties,
+  required,
+  ...more,
+});
+
+const SUBJECT: Schema = {
+  key: { type: 'string', minLength: 1, maxLength: MAX_KEY_LENGTH, description: 'Who is limited.' },
+  policy: {
+    oneOf: [{ type: 'string' }, ref('Policy')],
+    description: 'A configured policy by name, or one that comes along.',
+  },
+  policies: {
+    type: 'array',
+    items: { oneOf: [{ type: 'string' }, ref('Policy')] },
+    description: 'Several, instead of policy: spends from all of them or from none.',
+  },
+  plan: { type: 'string', description: 'Which numbers of a configured policy hold.' },
+};
+
+const DECISION: Schema = {
+  policy: { type: 'string' },
+  allowed: { type: 'boolean' },
+  limit: NUMBER,
+  remaining: { ...NUMBER, description: 'Whole units that would be allowed right now.' },
+  retryAfter: {
+    ...NUMBER_OR_NULL,
+    description:
+      'Seconds until this same cost would be allowed. Null when allowed, and when denied because it never can be.',
+  },
+  resetAfter: { ...NUMBER, description: 'Seconds until the key is as good as new.' },
+  resetAt: { ...NUMBER, description: 'The same as Unix time in seconds.' },
+  delay: { ...NUMBER_OR_NULL, description: 'Seconds to wait before acting (shaping).' },
+};
+const RESULT: Schema = {
+  ...DECISION,
+  decisions: { type: 'array', items: ref('Decision') },
+  source: { type: 'string', description: 'Who answered: store, deny-cache, fallback, shadow.' },
+};
+const RESULT_FIELDS = Object.keys(RESULT);
+
+const SCHEMAS: Schema = {
+  Policy: object({ algorithm: { type: 'string' }, name: { type: 'string' } }, ['algorithm']),
+  Ask: object({ ...SUBJECT, cost: COST }, ['key'], { additionalProperties: false }),
+  RefundAsk: object({ ...SUBJECT, cost: COST, of: ref('Result') }, ['key'], { additionalProperties: false }),
+  Subject: object(SUBJECT, ['key'], { additionalProperties: false }),
+  BlockAsk: object({ ...SUBJECT, duration: { type: ['string', 'number'] } }, ['key', 'duration'], {
+    additionalProperties: false,
+  }),
+  ReserveAsk: object(
+    {
+      ...SUBJECT,
+      cost: COST,
+      ttl: { type: 'integer', minimum: 1, maximum: 3600, description: 'Seconds; 60 by default.' },
+    },
+    ['key'],
+    { additionalProperties: false },
+  ),
+  SettleAsk: object({ hold: { type: 'string' }, actual: COST }, ['hold', 'actual'], { additionalProperties: false }),
+  Decision: object(DECISION, Object.keys(DECISION)),
+  Result: object(RESULT, RESULT_FIELDS),
+  Changed: object({ ...RESULT, changed: NUMBER }, [...RESULT_FIELDS, 'changed']),
+  Reset: object({ reset: { const: true } }, ['reset']),
+  Reserved: object({ ...RESULT, hold: { type: ['string', 'null'] }, cost: NUMBER }, [...RESULT_FIELDS, 'hold', 'cost']),
+  Settled: object({ ...RESULT, changed: NUMBER, missing: NUMBER, expired: { type: 'boolean' } }, [
+    ...[...RESULT_FIELDS, 'changed', 'missing', 'expired'],
+  ]),
+  Error: object(
+    {
+      error: { type: 'string', description: 'A word for programs.' },
+      message: { type: 'string' },
+      path: { type: 'string', description: 'The field that is wrong.' },
+      requestId: { type: 'string' },
+    },
+    ['error', 'message'],
+  ),
+  Problem: object({ type: { type: 'string' }, title: { type: 'string' }, status: { type: 'integer' } }, [
+    ...['type', 'title', 'status'],
+  ]),
+};
+
+const FAILURE: Schema = { description: 'What was wrong, and with which field.', content: content(ref('Error')) };
+
+interface VerbDescription {
+  readonly summary: string;
+  readonly ask: string;
+  readonly answer: string;
+  readonly needsToken?: boolean;
+}
+
+function verb({ summary, ask, answer, needsToken = false }: VerbDescription): Schema {
+  const listOf = (item: Schema): Schema => ({ type: 'array', items: item, minItems: 1, maxItems: MAX_ITEMS });
+  const body = { oneOf: [ref(ask), listOf(ref(ask))] };
+  const result = { oneOf: [ref(answer), listOf({ oneOf: [ref(answer), ref('Error')] })] };
+  return {
+    post: {
+      summary,
+      security: needsToken ? [{ token: [] }] : [{}, { token: [] }],
+      requestBody: { required: true, content: content(body) },
+      responses: {
+        200: { description: 'The answer; for a list one for each, in order.', content: content(result) },
+        '4XX': FAILURE,
+        '5XX': FAILURE,
+      },
+    },
+  };
+}
+
+const parameter = (name: string, place: string, description: string, schema: Schema = { type: 'string' }): Schema => ({
+  name,
+  in: place,
+  description,
+  schema,
+  ...(place === 'path' ? { required: true } : {}),
+});
+
+const DENY = parameter('deny', 'query', '403 for gateways that know no 429 (nginx).', { enum: ['403', '429'] });
+
+function check(summary: string, parameters: readonly Schema[]): Schema {
+  const operation = {
+    summary,
+    parameters: [...parameters, DENY],
+    responses: {
+      200: { description: 'Send it on. With RateLimit headers.', content: content({ type: 'object' }) },
+      403: { description: 'Denied, with deny=403.', content: content(ref('Problem'), 'application/problem+json') },
+      429: { description: 'Denied.', content: content(ref('Problem'), 'application/problem+json') },
+      '4XX': FAILURE,
+      '5XX': FAILURE,
+    },
+  };
+  return { get: operation, post: operation };
+}
+
+function page(summary: string, type: string, schema: Schema): Schema {
+  return {
+    get: {
+      summary,
+      responses: { 200: { description: 'It.', content: content(schema, type) }, '5XX': { description: 'No.' } },
+    },
+  };
+}
+
+export const OPENAPI: Schema = {
+  openapi: '3.1.0',
+  info: {
+    title: 'Sluice',
+    version: '1',
+    description:
+      'Rate limits as a service. Times are seconds. "No" is an answer with status 200, except under /v1/check.',
+  },
+  components: { schemas: SCHEMAS, securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+  paths: {
+    '/v1/attempt': verb({ summary: 'May this key spend this cost now?', ask: 'Ask', answer: 'Result' }),
+    '/v1/peek': verb({ summary: 'What an attempt would be told; nothing is spent.', ask: 'Ask', answer: 'Result' }),
+    '/v1/reserve': verb({
+      summary: 'Spends an estimate, to be settled here: holds are kept in this process.',
+      ask: 'ReserveAsk',
+      answer: 'Reserved',
+    }),
+    '/v1/settle': verb({
+      summary: 'Settles a hold with what was used; 0 cancels.',
+      ask: 'SettleAsk',
+      answer: 'Settled',
+    }),
+    '/v1/refund': verb({ summary: 'Gives units back.', ask: 'RefundAsk', answer: 'Changed', needsToken: true }),
+    '/v1/reset': verb({ summary: 'Makes a key as good as new.', ask: 'Subject', answer: 'Reset', needsToken: true }),
+    '/v1/block': verb({ summary: 'Denies a key for a while.', ask: 'BlockAsk', answer: 'Result', needsToken: true }),
+    '/v1/unblock': verb({ summary: 'Ends a block.', ask: 'Subject', answer: 'Result', needsToken: true }),
+    '/v1/check/{policy}': check('For gateways: spends from this policy (several with commas between).', [
+      parameter('policy', 'path', 'The name of a configured policy.'),
+      parameter('key', 'query', 'Who is limited.'),
+      parameter('x-sluice-key', 'header', 'The same, in a header.'),
+      parameter('by', 'query', 'Or how to find out: ip, header:NAME, ...'),
+      parameter('cost', 'query', 'Units to spend.', COST),
+      parameter('plan', 'query', 'Which numbers hold.'),
+    ]),
+    '/v1/check': check('For gateways: what the rules of the config say of the request described in the headers.', [
+      parameter('x-forwarded-uri', 'header', 'Its path. Or x-original-uri.'),
+      parameter('x-forwarded-method', 'header', 'Its method. Or x-original-method.'),
+    ]),
+    '/healthz': page(
+      'Whether the process runs.',
+      'application/json',
+      object({ healthy: { type: 'boolean' } }, ['healthy']),
+    ),
+    '/readyz': page(
+      'Whether it is of use: 503 while it drains, or when the store is away and nobody answers instead.',
+      'application/json',
+      object({ ready: { type: 'boolean' }, draining: { type: 'boolean' }, store: { enum: ['up', 'down'] } }, ['ready']),
+    ),
+    '/metrics': page('For Prometheus.', 'text/plain', { type: 'string' }),
+    '/openapi.json': page('This description.', 'application/json', { type: 'object' }),
+  },
+};

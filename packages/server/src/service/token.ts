@@ -1,0 +1,27 @@
+/** Who may ask. Without a token everyone who reaches the port may; with one, changes need it, or everything but the health checks does. */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { HttpError } from './http-error.ts';
+
+/** What a route is for: health checks, asking and spending, or changing what others have spent. */
+export type Access = 'open' | 'use' | 'change';
+export type Protection = 'changes' | 'everything';
+
+export type Guard = (access: Access, authorization: string | undefined) => void;
+
+export function tokenGuard(token: string | undefined, protection: Protection): Guard {
+  if (token === undefined) return () => {};
+  const wanted = digest(token);
+  const isFree = (access: Access): boolean => access === 'open' || (access === 'use' && protection === 'changes');
+  return (access, authorization) => {
+    if (isFree(access)) return;
+    const [, given] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
+    if (given !== undefined && timingSafeEqual(digest(given), wanted)) return;
+    const headers = { 'WWW-Authenticate': 'Bearer realm="sluice"' };
+    throw new HttpError(401, 'unauthorized', 'This needs the bearer token of the service.', { headers });
+  };
+}
+
+/** Of one length, whatever was sent. */
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

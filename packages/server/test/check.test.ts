@@ -1,0 +1,118 @@
+/** The endpoints for gateways: a status, all headers, and a body that says why. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type RunningService, startService } from './support.ts';
+
+let running: RunningService;
+beforeEach(async () => {
+  running = await startService();
+});
+afterEach(() => running.stop());
+
+describe('/v1/check/:policy', () => {
+  test('allowed: 200 and every header', async () => {
+    const { status, headers, body } = await running.get('/v1/check/api?key=a&cost=3');
+    expect([status, body.remaining]).toEqual([200, 7]);
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'ratelimit-policy': '"api";q=10;w=10',
+      ratelimit: '"api";r=7;t=3',
+      'x-ratelimit-limit': '10',
+      'x-ratelimit-remaining': '7',
+      'x-ratelimit-reset': '1003',
+    });
+  });
+
+  test('denied: 429, when to come back, and a problem', async () => {
+    await running.get('/v1/check/api?key=a&cost=10');
+    const { status, headers, body } = await running.get('/v1/check/api?key=a&cost=4');
+    expect([status, headers.get('retry-after'), headers.get('cache-control')]).toEqual([429, '4', 'no-store']);
+    expect(headers.get('content-type')).toBe('application/problem+json');
+    expect(headers.get('ratelimit')).toBe('"api";r=0;t=4');
+    expect(body).toMatchObject({ status: 429, 'violated-policies': ['api'] });
+  });
+
+  test('denied for nginx: 403 with the same headers', async () => {
+    await running.get('/v1/check/api?key=a&cost=10');
+    const { status, headers } = await running.get('/v1/check/api?key=a&deny=403');
+    expect([status, headers.get('retry-after')]).toEqual([403, '1']);
+  });
+
+  test.each([
+    ['query', '/v1/check/api?key=a', {}, 'a'],
+    ['header', '/v1/check/api', { 'x-sluice-key': 'b' }, 'b'],
+    ['a header of the request', '/v1/check/api?by=header:x-api-key', { 'x-api-key': 'k' }, 'header:x-api-key:k'],
+    ['the address', '/v1/check/api?by=ip', { 'x-forwarded-for': '6.6.6.6, 9.9.9.9' }, 'ip:9.9.9.9'],
+    ['the first there is', '/v1/check/api?by=header:x-api-key%7Cip', {}, 'ip:127.0.0.1'],
+  ])('the key from %s', async (_, path, headers, key) => {
+    expect((await running.get(path, headers)).status).toBe(200);
+    expect((await running.post('/v1/peek', { policy: 'api', key })).body.remaining).toBe(9);
+  });
+
+  test.each([
+    ['/v1/check/api', 400, 'no_key'],
+    ['/v1/check/api?key=', 400, 'invalid_field'],
+    ['/v1/check/api?by=header:x-api-key', 400, 'no_key'],
+    ['/v1/check/api?by=moon', 400, 'invalid_field'],
+    [`/v1/check/api?by=${'ip|'.repeat(100)}`, 400, 'invalid_field'],
+    ['/v1/check/api?key=a&cost=1.5', 400, 'invalid_field'],
+    ['/v1/check/api?key=a&cost=-1', 400, 'invalid_field'],
+    ['/v1/check/api?key=a&deny=500', 400, 'invalid_field'],
+    ['/v1/check/api?key=a&color=red', 400, 'invalid_field'],
+    ['/v1/check/nope?key=a', 404, 'unknown_policy'],
+    ['/v1/check/api,nope?key=a', 404, 'unknown_policy'],
+    ['/v1/check/api,api?key=a', 400, 'SLUICE_DUPLICATE_POLICY'],
+    ['/v1/check/?key=a', 404, 'not_found'],
+    ['/v1/check/%ff?key=a', 404, 'not_found'],
+    ['/v1/check/a/b?key=a', 404, 'not_found'],
+  ])('%s is a %i', async (path, status, error) => {
+    expect(await running.get(path)).toMatchObject({ status, body: { error } });
+  });
+
+  test('several policies, by POST, with a plan', async () => {
+    const { status, headers } = await running.post('/v1/check/api,daily?key=a&plan=pro', '');
+    expect([status, headers.get('ratelimit')]).toEqual([200, '"api";r=99;t=1, "daily";r=19;t=86400']);
+  });
+
+  test('waits for the slot of a policy that shapes', async () => {
+    const startedAt = performance.now();
+    for (let time = 0; time < 3; time++) expect((await running.get('/v1/check/shaped?key=a')).status).toBe(200);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(149);
+  });
+});
+
+describe('/v1/check, by the rules', () => {
+  const check = (uri: string, headers: Record<string, string> = {}, query = '') =>
+    running.get(`/v1/check${query}`, { 'x-forwarded-uri': uri, ...headers });
+
+  test('what matches is spent, all or nothing', async () => {
+    const upload = () => check('/upload/1', { 'x-forwarded-method': 'POST', 'x-api-key': 'k' });
+    const first = await upload();
+    expect(first.headers.get('ratelimit')).toBe('"daily";r=5;t=86400, "api";r=9;t=1');
+    expect(first.text).not.toContain('x-api-key');
+    expect(await upload()).toMatchObject({ status: 429, body: { 'violated-policies': ['daily'] } });
+    expect((await running.post('/v1/peek', { policy: 'api', key: 'header:x-api-key:k' })).body.remaining).toBe(9);
+  });
+
+  test('as nginx describes a request', async () => {
+    const headers = { 'x-original-uri': '/a?b', 'x-original-method': 'PUT', 'x-plan': 'pro' };
+    expect((await running.get('/v1/check', headers)).body).toMatchObject({ allowed: true, remaining: 99 });
+  });
+
+  test('unlimited', async () => {
+    const { status, body, headers } = await check('/health');
+    expect([status, body, headers.get('ratelimit')]).toEqual([200, { allowed: true, limited: false }, null]);
+  });
+
+  test('no key, no description, a giant key', async () => {
+    expect(await check('/upload/1', { 'x-original-method': 'POST' })).toMatchObject({
+      status: 400,
+      body: { error: 'no_key' },
+    });
+    expect(await running.get('/v1/check')).toMatchObject({ status: 400, body: { path: 'x-forwarded-uri' } });
+    expect(await check('/', { 'x-api-key': 'k'.repeat(5000) })).toMatchObject({ status: 400, body: { path: 'key' } });
+  });
+
+  test('403 for nginx', async () => {
+    for (let time = 0; time < 10; time++) expect((await check('/', {}, '?deny=403')).status).toBe(200);
+    expect((await check('/', {}, '?deny=403')).status).toBe(403);
+  });
+});

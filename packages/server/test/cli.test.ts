@@ -1,0 +1,187 @@
+/** The command line: what it prints and how it ends, against a server and straight on Redis. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunningServer, startServer } from '../../../tools/servers/index.ts';
+import { main } from '../src/cli/main.ts';
+import { CONFIG, type RunningService, startService } from './support.ts';
+
+const sample = fileURLToPath(new URL('../examples/policies.yaml', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'sluice-cli-'));
+const config = join(folder, 'policies.yaml');
+const bad = join(folder, 'bad.yaml');
+writeFileSync(config, CONFIG);
+writeFileSync(bad, 'policies:\n  api: { algorithm: token-bucket, capacity: 0, refillRate: 1 }\ntypo: 1\n');
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** The command in this process: its exit code and what it said. */
+async function run(args: readonly string[], environment: Record<string, string> = {}) {
+  const said = { out: '', error: '' };
+  const code = await main(args, {
+    out: (text) => {
+      said.out += `${text}\n`;
+    },
+    error: (text) => {
+      said.error += `${text}\n`;
+    },
+    environment,
+  });
+  return { code, ...said };
+}
+
+const COMMANDS = ['serve', 'check', 'explain', 'schema', 'attempt', 'peek', 'reset', 'block', 'unblock'];
+
+describe('help', () => {
+  test('lists every command', async () => {
+    const { code, out } = await run([]);
+    expect(code).toBe(0);
+    for (const name of COMMANDS) expect(out).toMatch(new RegExp(`^ {2}${name} `, 'm'));
+    expect(await run(['--help'])).toEqual(await run([]));
+  });
+
+  test.each(COMMANDS)('%s --help has usage and examples', async (name) => {
+    const { code, out } = await run([name, '--help']);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/Usage: sluice .*Examples?:\n {2}(SLUICE_TOKEN=secret )?sluice /s),
+    ]);
+    expect(await run(['help', name])).toEqual({ code, out, error: '' });
+  });
+});
+
+describe('check', () => {
+  test('a good file', async () => {
+    expect(await run(['check', sample])).toMatchObject({ code: 0, out: `${sample}: 4 policies, 4 rules\n` });
+  });
+
+  test('several: every problem of every file', async () => {
+    const { code, out } = await run(['check', sample, bad, join(folder, 'missing.yaml')]);
+    expect([code, out.trim().split('\n')]).toEqual([
+      1,
+      [
+        expect.stringContaining('4 policies'),
+        expect.stringContaining(`${bad}:2:35: policies.api.capacity: expected a whole number`),
+        expect.stringContaining(`${bad}:3:1: typo: no such field`),
+        expect.stringContaining('missing.yaml: cannot be read'),
+      ],
+    ]);
+  });
+});
+
+describe('explain', () => {
+  test('in words and as JSON', async () => {
+    const args = ['explain', sample, '--request', 'GET /search/shoes', '--header', 'x-api-key: abc'];
+    expect(await run(args)).toMatchObject({ code: 0, out: expect.stringContaining('Limited by search, api, daily') });
+    const { spends } = JSON.parse((await run([...args, '--json'])).out);
+    expect(spends[0]).toMatchObject({ key: 'header:x-api-key:abc', cost: 2, policy: { name: 'search' } });
+  });
+});
+
+test.each([
+  [['what'], 'there is no command "what"'],
+  [['check'], 'which file?'],
+  [['check', '--fast'], "Unknown option '--fast'"],
+  [['explain', sample], "expected --request 'METHOD /path'"],
+  [['explain', '--request', 'GET /'], 'expected one file'],
+  [['explain', sample, '--request', 'GET /', '--header', 'x'], 'expected --header NAME:VALUE'],
+  [['attempt'], 'expected one key'],
+  [['attempt', 'a', 'b', '--policy', 'x'], 'expected one key'],
+  [['attempt', 'a'], 'expected --policy NAME'],
+  [['attempt', 'a', '--policy', '{'], '--policy: '],
+  [['attempt', 'a', '--policy', 'x', '--cost', '-1'], ''],
+  [['attempt', 'a', '--policy', 'x', '--cost', 'x'], '--cost: expected a whole number'],
+  [['attempt', 'a', '--policy', 'x', '--for', '1m'], 'there is no --for here'],
+  [['attempt', 'a', '--policy', 'x', '--server', 'nowhere'], '--server: expected a URL'],
+  [['attempt', 'a', '--policy', 'x', '--server', 'http://x', '--redis', 'redis://x'], 'either --server or --redis'],
+  [['attempt', 'a', '--policy', 'x', '--config', 'x'], '--config goes with --redis'],
+  [['block', 'a', '--policy', 'x'], 'expected --for TIME'],
+])('%s is wrong usage', async (args, message) => {
+  const { code, out, error } = await run(args);
+  expect([code, out]).toEqual([2, '']);
+  expect(error).toContain(message);
+});
+
+/** Arguments, exit code, what is said. Each row goes on where the one before it ended. */
+const STORY: readonly (readonly [args: string, code: number, out: string | RegExp])[] = [
+  ['peek a --policy daily', 0, /^allowed: 20 of 20 left \(daily\), as good as new in 0 s$/],
+  ['attempt a --policy daily --cost 18', 0, /^allowed: 2 of 20 left \(daily\), as good as new in [\d.]+ s$/],
+  ['attempt a --policy daily --cost 3', 1, /^denied: 2 of 20 left \(daily\), try again in [\d.]+ s$/],
+  ['attempt a --policy daily --cost 21', 1, /^denied: 2 of 20 left \(daily\), this cost never fits$/],
+  ['peek a --policy daily --cost 3', 1, /^denied/],
+  ['attempt a --policy daily --policy api --cost 2', 0, /^allowed: 0 of 20 left \(daily\)/],
+  ['reset a --policy daily', 0, /^done/],
+  ['attempt a --policy daily', 0, /^allowed: 19 of 20/],
+  ['block a --policy daily --for 10m', 0, /^done: blocked for 600 s$/],
+  ['attempt a --policy daily', 1, /^denied/],
+  ['unblock a --policy daily', 0, /^done/],
+  ['attempt a --policy daily', 0, /^allowed: 18 of 20/],
+  ['attempt a --policy api --plan pro --json', 0, /^\{"allowed":true,"limit":100,/],
+  ['attempt a --policy {"algorithm":"gcra","limit":1,"period":"1m"}', 0, /^allowed: 0 of 1 left \(gcra\)/],
+];
+
+const tell = async (target: readonly string[]): Promise<void> => {
+  for (const [args, code, out] of STORY) {
+    const ended = await run([...args.split(' '), ...target]);
+    expect([args, ended.error, ended.code]).toEqual([args, '', code]);
+    expect(ended.out.trim()).toMatch(out);
+  }
+};
+
+describe('verbs against a server', () => {
+  let running: RunningService;
+  beforeAll(async () => {
+    running = await startService({ token: 'secret' });
+  });
+  afterAll(() => running.stop());
+
+  test('a story', () => tell(['--server', running.url, '--token', 'secret']));
+
+  test('by environment', async () => {
+    const environment = { SLUICE_SERVER: running.url, SLUICE_TOKEN: 'secret' };
+    expect(await run(['reset', 'a', '--policy', 'api'], environment)).toMatchObject({ code: 0 });
+  });
+
+  test.each([
+    ['reset a --policy api', 'answered 401: This needs the bearer token'],
+    ['attempt a --policy nope', 'answered 400: policy: there is no policy "nope"'],
+  ])('%s fails, and says why', async (args, message) => {
+    const { code, error } = await run([...args.split(' '), '--server', running.url]);
+    expect([code, error]).toEqual([3, expect.stringContaining(message)]);
+  });
+
+  test('nobody there', async () => {
+    const { code, error } = await run(['peek', 'a', '--policy', 'api', '--server', 'http://127.0.0.1:1']);
+    expect([code, error]).toEqual([3, expect.stringContaining('http://127.0.0.1:1 does not answer')]);
+  });
+});
+
+describe('verbs straight on Redis', () => {
+  let redis: RunningServer;
+  beforeAll(async () => {
+    redis = await startServer({ kind: 'redis' });
+  });
+  afterAll(() => redis.stop());
+
+  test('the same story', () => tell(['--redis', redis.url, '--config', config]));
+
+  test('without a config there are no names', async () => {
+    const { code, error } = await run(['peek', 'a', '--policy', 'api', '--redis', redis.url]);
+    expect([code, error]).toEqual([3, expect.stringContaining('there is no policy "api"; there are: none')]);
+  });
+
+  test('nobody there', async () => {
+    const { code, error } = await run([
+      'peek',
+      'a',
+      '--policy',
+      'api',
+      '--redis',
+      'redis://127.0.0.1:1',
+      '--config',
+      config,
+    ]);
+    expect([code, error]).toEqual([3, expect.stringMatching(/^sluice peek: .+/)]);
+  });
+});

@@ -1,0 +1,160 @@
+/** The API over a real socket: what each verb does, one at a time and several at once. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { configOf, type RunningService, startService } from './support.ts';
+
+let running: RunningService;
+beforeEach(async () => {
+  running = await startService();
+});
+afterEach(() => running.stop());
+
+const inline = { algorithm: 'fixed-window', limit: 2, window: '1m', align: 'first' };
+
+/** Verb, body, and what is in the answer. Each row goes on where the one before it ended. */
+const STORIES: Readonly<Record<string, readonly (readonly [path: string, body: object, expected: object])[]>> = {
+  'an attempt spends': [
+    [
+      '/v1/attempt',
+      { policy: 'api', key: 'a' },
+      { allowed: true, remaining: 9, limit: 10, policy: 'api', source: 'store' },
+    ],
+    ['/v1/attempt', { policy: 'api', key: 'a', cost: 9 }, { allowed: true, remaining: 0, resetAfter: 10 }],
+    ['/v1/attempt', { policy: 'api', key: 'a', cost: 3 }, { allowed: false, retryAfter: 3, resetAt: 1010 }],
+    ['/v1/attempt', { policy: 'api', key: 'b' }, { allowed: true, remaining: 9 }],
+  ],
+  'a cost that never fits is denied with no time to come back': [
+    ['/v1/attempt', { policy: 'api', key: 'a', cost: 11 }, { allowed: false, retryAfter: null, remaining: 10 }],
+  ],
+  'a look spends nothing': [
+    ['/v1/peek', { policy: 'api', key: 'a', cost: 10 }, { allowed: true, remaining: 10 }],
+    ['/v1/peek', { policy: 'api', key: 'a', cost: 10 }, { allowed: true, remaining: 10 }],
+  ],
+  'several policies: all or nothing': [
+    [
+      '/v1/attempt',
+      { policies: ['api', inline], key: 'a', cost: 2 },
+      { allowed: true, policy: 'fixed-window', remaining: 0 },
+    ],
+    [
+      '/v1/attempt',
+      { policies: ['api', inline], key: 'a' },
+      { allowed: false, policy: 'fixed-window', retryAfter: 60 },
+    ],
+    ['/v1/peek', { policy: 'api', key: 'a' }, { remaining: 8 }],
+  ],
+  'a policy that comes along': [
+    ['/v1/attempt', { policy: inline, key: 'a' }, { allowed: true, remaining: 1 }],
+    [
+      '/v1/attempt',
+      { policy: { ...inline, name: 'other' }, key: 'a' },
+      { allowed: true, remaining: 1, policy: 'other' },
+    ],
+  ],
+  'limits by plan, on one state': [
+    ['/v1/attempt', { policy: 'api', key: 'a', plan: 'pro', cost: 95 }, { allowed: true, limit: 100, remaining: 5 }],
+    ['/v1/peek', { policy: 'api', key: 'a' }, { limit: 10, remaining: 0 }],
+  ],
+  'an override for a key': [['/v1/attempt', { policy: 'api', key: 'vip' }, { limit: 1000, remaining: 999 }]],
+  'a policy in the shadow never denies': [
+    ['/v1/attempt', { policy: 'trial', key: 'a' }, { allowed: true, remaining: 0, source: 'store' }],
+    ['/v1/attempt', { policy: 'trial', key: 'a' }, { allowed: true, remaining: 0, source: 'shadow' }],
+  ],
+  'a refund': [
+    ['/v1/attempt', { policy: 'api', key: 'a', cost: 4 }, { remaining: 6 }],
+    ['/v1/refund', { policy: 'api', key: 'a', cost: 3 }, { changed: 3, remaining: 9 }],
+    ['/v1/refund', { policy: 'api', key: 'a', cost: 3 }, { changed: 1, remaining: 10 }],
+  ],
+  'a reset': [
+    ['/v1/attempt', { policy: 'api', key: 'a', cost: 10 }, { remaining: 0 }],
+    ['/v1/reset', { policy: 'api', key: 'a' }, { reset: true }],
+    ['/v1/peek', { policy: 'api', key: 'a' }, { remaining: 10 }],
+  ],
+  'a block and its end': [
+    ['/v1/block', { policy: 'api', key: 'a', duration: '10m' }, { allowed: false, retryAfter: 600 }],
+    ['/v1/attempt', { policy: 'api', key: 'a' }, { allowed: false, retryAfter: 600 }],
+    ['/v1/unblock', { policy: 'api', key: 'a' }, { allowed: true }],
+    ['/v1/attempt', { policy: 'api', key: 'a' }, { allowed: true, remaining: 9 }],
+  ],
+  'a shaping policy says how long to wait': [
+    ['/v1/attempt', { policy: 'shaped', key: 'a' }, { allowed: true, delay: null }],
+    ['/v1/attempt', { policy: 'shaped', key: 'a' }, { allowed: true, delay: 0.05 }],
+  ],
+};
+
+test.each(Object.entries(STORIES))('%s', async (_, rows) => {
+  for (const [path, body, expected] of rows) {
+    expect(await running.post(path, body)).toMatchObject({ status: 200, body: expected });
+  }
+});
+
+test('a refund with the result in hand is exact', async () => {
+  const { body: of } = await running.post('/v1/attempt', { policy: 'daily', key: 'a', cost: 5 });
+  running.clock.advance(86_400_000);
+  await running.post('/v1/attempt', { policy: 'daily', key: 'a', cost: 5 });
+  const late = await running.post('/v1/refund', { policy: 'daily', key: 'a', cost: 5, of });
+  expect(late.body).toMatchObject({ changed: 0, remaining: 15 });
+});
+
+test('several at once: each has its own answer, in order', async () => {
+  const { status, body } = await running.post('/v1/attempt', [
+    { policy: 'api', key: 'a', cost: 10 },
+    { policy: 'api', key: 'a' },
+    { policy: 'api', key: 'b', cost: -1 },
+    { policy: 'nope', key: 'b' },
+    7,
+    { policy: 'api', key: 'c' },
+  ]);
+  expect(status).toBe(200);
+  expect(body).toMatchObject([
+    { allowed: true, remaining: 0 },
+    { allowed: false },
+    { error: 'invalid_field', path: '[2].cost' },
+    { error: 'unknown_policy', path: '[3].policy' },
+    { error: 'invalid_field', path: '[4]' },
+    { allowed: true, remaining: 9 },
+  ]);
+});
+
+describe('holds', () => {
+  const reserve = (more: object = {}) => running.post('/v1/reserve', { policy: 'api', key: 'a', cost: 8, ...more });
+
+  test('settled with less, the rest comes back', async () => {
+    const { body } = await reserve();
+    expect(body).toMatchObject({ allowed: true, remaining: 2, cost: 8, hold: expect.any(String) });
+    const settled = await running.post('/v1/settle', { hold: body.hold, actual: 5 });
+    expect(settled.body).toMatchObject({ changed: 3, missing: 0, expired: false, remaining: 5 });
+  });
+
+  test('are settled once', async () => {
+    const { body } = await reserve();
+    await running.post('/v1/settle', { hold: body.hold, actual: 0 });
+    const again = await running.post('/v1/settle', { hold: body.hold, actual: 0 });
+    expect(again).toMatchObject({ status: 404, body: { error: 'unknown_hold', path: 'hold' } });
+  });
+
+  test('denied holds nothing', async () => {
+    await reserve();
+    expect((await reserve()).body).toMatchObject({ allowed: false, hold: null });
+  });
+
+  test('are bounded, and refused before anything is spent', async () => {
+    const small = await startService({ maxHolds: 2 });
+    const ask = () => small.post('/v1/reserve', { policy: 'api', key: 'a' });
+    const statuses = await Promise.all([ask(), ask(), ask(), ask()]);
+    expect(statuses.map(({ status }) => status).sort()).toEqual([200, 200, 503, 503]);
+    expect((await small.post('/v1/peek', { policy: 'api', key: 'a' })).body.remaining).toBe(8);
+    await small.stop();
+  });
+});
+
+test('a new config holds at once, and the state stays', async () => {
+  await running.post('/v1/attempt', { policy: 'api', key: 'a', cost: 4 });
+  running.service.limits.replace(
+    configOf('policies: { api: { algorithm: token-bucket, capacity: 50, refillRate: 1/s } }'),
+  );
+  expect((await running.post('/v1/peek', { policy: 'api', key: 'a' })).body).toMatchObject({
+    limit: 50,
+    remaining: 46,
+  });
+  expect((await running.post('/v1/peek', { policy: 'daily', key: 'a' })).status).toBe(400);
+});
