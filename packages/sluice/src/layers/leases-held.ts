@@ -153,7 +153,7 @@ export class HeldKey {
    */
   #refundOf({ units, now, resetAfter }: Block): Change {
     const { interval } = this.rule;
-    const spent = { at: now, until: now + (interval > 0 ? Math.floor(units * interval) : resetAfter) };
+    const spent = { at: now, until: now + (interval > 0 ? Math.floor(units * interval) : resetAfter), cost: units };
     return { verb: 'refund', key: this.key, policy: this.rule.shared, cost: units, spent };
   }
 }

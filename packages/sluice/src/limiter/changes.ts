@@ -89,12 +89,13 @@ export async function refund(
   policies: readonly Policy[],
   cost: number,
   of?: RateLimitResult,
+  spentCost = cost,
 ): Promise<ChangeResult> {
   if (of !== undefined && !isSpentInStore(of)) return { ...(await ask(store, key, policies, 0)), changed: 0 };
   return changed(
     store,
     policies.map((policy) => {
-      const spent = of === undefined ? undefined : spentOf(of, key, policy);
+      const spent = of === undefined ? undefined : spentOf(of, key, policy, spentCost);
       return { key, policy, verb: 'refund', cost, spent };
     }),
   );

@@ -101,7 +101,7 @@ async function settled<Context>(
 ): Promise<ChangeResult> {
   if (actual > cost) return penalize(store, key, policies, actual - cost);
   if (actual === cost || expired || !isSpentInStore(result)) return { ...result, changed: 0 };
-  const change = await refund(store, key, policies, cost - actual, result);
+  const change = await refund(store, key, policies, cost - actual, result, cost);
   if (change.changed > 0) freed(key);
   return change;
 }

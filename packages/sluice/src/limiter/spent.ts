@@ -30,16 +30,17 @@ export function checkResult(of: unknown, key: string, policies: readonly Policy[
   }
 }
 
-export function spentOf(of: RateLimitResult, key: string, policy: Policy): Spent {
+/** `cost` is what the attempt spent, or at least what is given back of it. */
+export function spentOf(of: RateLimitResult, key: string, policy: Policy, cost: number): Spent {
   const { resetAt, resetAfter } = decisionFor(of, key, policy)!;
   const until = exactMicros(resetAt);
-  return { at: until - exactMicros(resetAfter), until };
+  return { at: until - exactMicros(resetAfter), until, cost };
 }
 
 /** An attempt on several keys has decisions for each of them; of one key they do not say which. */
 function decisionFor(of: RateLimitResult, key: string, policy: Policy): Decision | undefined {
   return of.decisions.find((decision) => {
-    return decision.policy === policy.name && (decision.key === undefined || decision.key === key);
+    return decision?.policy === policy.name && (decision.key === undefined || decision.key === key);
   });
 }
 

@@ -49,10 +49,11 @@ export interface Adjustment<State = Numbers> {
 
 export const UNCHANGED: Adjustment<never> = { units: 0, next: undefined };
 
-/** Which spend: the store's time of it, and when its state was to be as good as new, both in microseconds. */
+/** Which spend: the store's time of it, when its state was to be as good as new, both in microseconds, and how many units it took. */
 export interface Spent {
   readonly at: number;
   readonly until: number;
+  readonly cost: number;
 }
 
 /** The numbers are of the kind that is written most, so that the engine need not change its mind about the object later. */

@@ -64,7 +64,7 @@ async function giveBack(store: SlotStore, spent: readonly Spending[]): Promise<[
     spent.map(async ({ group, part, answer }): Promise<[number, Verdict][]> => {
       const changes = part.map(({ key, policy, cost }, at) => {
         const until = answer.now + answer.verdicts[at]!.resetAfter;
-        return { verb: 'refund' as const, key, policy, cost, spent: { at: answer.now, until } };
+        return { verb: 'refund' as const, key, policy, cost, spent: { at: answer.now, until, cost } };
       });
       const { verdicts } = await store.change(changes);
       return group.map((index, at) => [index, { ...verdicts[at]!, allowed: true, delay: 0 }]);

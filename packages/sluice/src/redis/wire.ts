@@ -1,4 +1,5 @@
 /** How checks are written for the scripts, and how their replies are read. The other side is redis/lua/. */
+import type { Spent } from '../model/algorithm.ts';
 import type { HistoryEntry } from '../model/decision.ts';
 import { MICROS_PER_SECOND, toMicros } from '../model/duration.ts';
 import { SluiceError } from '../model/errors.ts';
@@ -102,17 +103,21 @@ export function changeWords(change: Change): string[] {
   return [change.verb, code, ...words, ...amountWords(change)];
 }
 
-function amountWords(change: Change): [amount: string, spentAt: string, spentUntil: string] {
+function amountWords(change: Change): [amount: string, spentAt: string, spentUntil: string, spentCost: string] {
   switch (change.verb) {
     case 'refund':
-      return [String(change.cost), String(change.spent?.at ?? ''), String(change.spent?.until ?? '')];
+      return [String(change.cost), ...spentWords(change.spent)];
     case 'penalize':
-      return [String(change.cost), '', ''];
+      return [String(change.cost), '', '', ''];
     case 'block':
-      return [String(change.duration), '', ''];
+      return [String(change.duration), '', '', ''];
     case 'unblock':
-      return ['0', '', ''];
+      return ['0', '', '', ''];
   }
+}
+
+function spentWords(spent: Spent | undefined): [at: string, until: string, cost: string] {
+  return spent === undefined ? ['', '', ''] : [String(spent.at), String(spent.until), String(spent.cost)];
 }
 
 /** The reply of change.lua: a line for each change, three numbers and by how much the state changed. */

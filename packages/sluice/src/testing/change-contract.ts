@@ -21,7 +21,7 @@ async function change(store: Store, policy: Policy, verb: Verb): Promise<Verdict
 export async function refundsRightAway(store: Store, _clock: ManualClock, policy: Policy): Promise<void> {
   const limit = limitOf(policy);
   const { now, resetAfter } = await attempt(store, policy, 4);
-  const spent = { at: now, until: now + resetAfter };
+  const spent = { at: now, until: now + resetAfter, cost: 4 };
   const { changed, remaining } = await change(store, policy, { verb: 'refund', cost: 3, spent });
   equal([changed, remaining], [3, limit - 1], '4 spent, 3 of them given back at once');
   const rest = await change(store, policy, { verb: 'refund', cost: 100 });
@@ -32,7 +32,7 @@ export async function refundsRightAway(store: Store, _clock: ManualClock, policy
 /** Once a spend is forgotten, giving it back gives nothing: otherwise the time since would be credited twice. */
 export async function refundsNothingLate(store: Store, clock: ManualClock, policy: Policy): Promise<void> {
   const first = await attempt(store, policy, 5);
-  const spent = { at: first.now, until: first.now + first.resetAfter };
+  const spent = { at: first.now, until: first.now + first.resetAfter, cost: 5 };
   clock.set((spent.until + 1) / 1000);
   const limit = limitOf(policy);
   isTrue((await attempt(store, policy, limit)).allowed, 'everything is there again');

@@ -284,7 +284,7 @@ describe('what is told', () => {
   test('a refund with the result of a leased attempt finds what was charged, and the lease stays', async () => {
     const { store, bare, last } = await holding();
     const before = bare.decide([check(hourly, 0)]).verdicts[0]!.remaining;
-    const spent = { at: last.now, until: last.now + last.verdicts[0]!.resetAfter };
+    const spent = { at: last.now, until: last.now + last.verdicts[0]!.resetAfter, cost: 1 };
     const refund: Change = { verb: 'refund', key: 'someone', policy: hourly, cost: 1, spent };
     expect((await store.change([refund])).verdicts[0]).toMatchObject({ changed: 1, remaining: before + 1 });
     expect(store.decide([check(hourly)])).toMatchObject({ source: 'lease' });
@@ -292,9 +292,9 @@ describe('what is told', () => {
 
   test('in a bucket, refunds of a whole block give back no more than has not drained', async () => {
     const { store, clock, bare, last } = await holding({ minRate: 1 }, bucket);
-    const spent: { at: number; until: number }[] = [];
+    const spent: { at: number; until: number; cost: number }[] = [];
     for (let told = last; told.source === 'lease' && spent.length < 20; ) {
-      spent.push({ at: told.now, until: told.now + told.verdicts[0]!.resetAfter });
+      spent.push({ at: told.now, until: told.now + told.verdicts[0]!.resetAfter, cost: 1 });
       told = (await store.decide([check(bucket)])) as Verdicts;
     }
     const level = (): number => 9900 - bare.decide([check({ ...bucket, capacity: 9900 }, 0)]).verdicts[0]!.remaining;

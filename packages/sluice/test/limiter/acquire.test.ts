@@ -392,7 +392,7 @@ describe('abort', () => {
     expect(asked).toEqual(['decide', 'change']);
     await answer();
     expect(asked).toEqual(['decide', 'change', 'decide']);
-    const spent = { at: 1_763_280_000_123_456, until: 1_763_280_005_123_456 };
+    const spent = { at: 1_763_280_000_123_456, until: 1_763_280_005_123_456, cost: 3 };
     expect(inner.changed).toEqual([[{ key: 'api', policy: bucket, verb: 'refund', cost: 3, spent }]]);
     await answer();
     expect(diary.lines[1]).toEqual(['next', 0, 'turn']);

@@ -97,8 +97,8 @@ describe('the spend that is given back is recovered to the microsecond', () => {
     const at = 1_763_280_000_123_456;
     expect(store.changed).toEqual([
       [
-        { key: 'user:42', policy: bucket, verb: 'refund', cost: 5, spent: { at, until: at + 3_703_701 } },
-        { key: 'user:42', policy: window, verb: 'refund', cost: 5, spent: { at, until: at + 11_111_103 } },
+        { key: 'user:42', policy: bucket, verb: 'refund', cost: 5, spent: { at, until: at + 3_703_701, cost: 5 } },
+        { key: 'user:42', policy: window, verb: 'refund', cost: 5, spent: { at, until: at + 11_111_103, cost: 5 } },
       ],
     ]);
   });

@@ -107,7 +107,7 @@ describe('a budget of LLM tokens', () => {
 
 describe('what the store is told', () => {
   const key = 'user:42';
-  const spent = { at: 1_763_280_000_123_456, until: 1_763_280_005_123_456 };
+  const spent = { at: 1_763_280_000_123_456, until: 1_763_280_005_123_456, cost: 8 };
   const rows: readonly [title: string, settle: (hold: Hold) => Promise<unknown>, changes: object[]][] = [
     ['commit of less', (hold) => hold.commit(3), [{ key, policy: budget, verb: 'refund', cost: 5, spent }]],
     ['commit of nothing', (hold) => hold.commit(0), [{ key, policy: budget, verb: 'refund', cost: 8, spent }]],
@@ -233,8 +233,8 @@ describe('after its ttl', () => {
 
   test('a microsecond before, it is', async () => {
     const { hold, left } = await heldFor(59_999.999);
-    expect(await hold.commit(100)).toMatchObject({ expired: false, changed: 300 });
-    expect(await left()).toEqual([999, 4900]);
+    expect(await hold.commit(100)).toMatchObject({ expired: false, changed: 300.00001 });
+    expect(await left()).toEqual([1000, 4900]);
   });
 
   test('more than was reserved is still charged', async () => {

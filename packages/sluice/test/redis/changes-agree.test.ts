@@ -67,7 +67,9 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
           const expected = memory.decide([check]);
           expect(plain(await redis.decide([check])), where(check)).toEqual(plain(expected));
           const { allowed, resetAfter } = expected.verdicts[0]!;
-          if (allowed && check.cost > 0) spends.push({ at: expected.now, until: expected.now + resetAfter });
+          if (allowed && check.cost > 0) {
+            spends.push({ at: expected.now, until: expected.now + resetAfter, cost: check.cost });
+          }
         } else {
           const change = randomChange(random, key, policy, spends);
           const expected = memory.change([change]);

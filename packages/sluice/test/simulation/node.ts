@@ -111,7 +111,7 @@ export class SimulatedNode {
   refund({ check, cost, now, until }: Given): void {
     if (this.#events.now < this.#pausedUntil) return;
     this.refundsUnderWay += 1;
-    const refund: Change = { ...check, verb: 'refund', cost, spent: { at: now, until } };
+    const refund: Change = { ...check, verb: 'refund', cost, spent: { at: now, until, cost } };
     this.#ask(
       () => this.#store.change([refund]),
       ({ source }) => {

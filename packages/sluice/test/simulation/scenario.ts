@@ -33,12 +33,6 @@ export interface Scenario {
   readonly blocks: number;
 }
 
-/**
- * Where levels drain, two refunds by callers may together give back a little more than was there (docs/decisions/0010-leases.md), which is
- * no fault of a layer. What leases give back themselves is judged under all of them.
- */
-const DRAINING: ReadonlySet<Kind> = new Set<Kind>(['token-bucket', 'leaky-bucket policing', 'gcra']);
-
 export interface ScenarioChoice {
   readonly stack?: string;
   readonly kind?: Kind;
@@ -69,7 +63,7 @@ export function randomScenario(random: Random, choice: ScenarioChoice = {}): Sce
     },
     troubleEveryMs: isCalm ? 1e6 : random.pick([5, 20, 100]),
     floodEveryMs: ttlMs * random.pick([1, 5, 1e6]),
-    refunds: random.pick(DRAINING.has(kind) ? [0] : [0, 0, 0.05]),
+    refunds: random.pick([0, 0, 0.05]),
     penalties: random.pick([0, 0, 0.002]),
     blocks: random.pick([0, 0, 0.003]),
   };

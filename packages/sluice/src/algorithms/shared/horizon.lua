@@ -88,13 +88,13 @@ local function penalize(now, cost, raw)
   return moved(whole, fraction, math.max(0, math.min(cost * interval, capacity * interval - before)))
 end
 
-local function refund(now, cost, raw, spent_at, spent_until)
+local function refund(now, cost, raw, spent_at, spent_until, spent_cost)
   local whole, fraction, before = current(now, raw)
   local back = math.min(cost * interval, before)
   if spent_at then
-    back = math.min(back, math.max(cost * interval, spent_until - spent_at - 1) - (now - spent_at))
+    if delays ~= '1' then back = math.min(back, spent_cost * interval - (now - spent_at))
     -- Behind a slot that is given back others may stand, who go on waiting for theirs: only the last one is free again.
-    if delays == '1' and now + time_until(whole - now, fraction, tolerance) ~= spent_until then back = 0 end
+    elseif now + time_until(whole - now, fraction, tolerance) ~= spent_until then back = 0 end
   end
   return moved(whole, fraction, -math.max(0, back))
 end

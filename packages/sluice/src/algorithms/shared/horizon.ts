@@ -94,8 +94,8 @@ export function movedBack(
   const horizon = horizonOf(state, now, capacity * interval, tolerance);
   let back = Math.min(cost * interval, horizon.before);
   if (spent !== undefined) {
-    back = Math.min(back, Math.max(cost * interval, spent.until - spent.at - 1) - (now - spent.at));
-    if (delays && now + timeUntil(horizon.whole, horizon.fraction, now, tolerance) !== spent.until) back = 0;
+    if (!delays) back = Math.min(back, spent.cost * interval - (now - spent.at));
+    else if (now + timeUntil(horizon.whole, horizon.fraction, now, tolerance) !== spent.until) back = 0;
   }
   return moved(horizon, -Math.max(0, back), interval);
 }

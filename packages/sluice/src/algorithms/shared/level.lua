@@ -64,12 +64,11 @@ local function penalize(now, cost, raw)
   return struct.pack('<dd', left + spent, at), spent
 end
 
-local function refund(now, cost, raw, spent_at, spent_until)
+local function refund(now, cost, raw, spent_at, _, spent_cost)
   local _, _, at, left = current(now, raw)
   local back = math.min(cost, left)
   if spent_at then
-    local since_then = math.max(cost, ((spent_until - spent_at - 1) * rate) / 1e6) - ((at - spent_at) * rate) / 1e6
-    back = math.min(back, since_then)
+    back = math.min(back, spent_cost - ((at - spent_at) * rate) / 1e6)
   end
   if back <= 0 then return nil, 0 end
   return struct.pack('<dd', left - back, at), back

@@ -62,8 +62,8 @@ export function raisedLevel(
 }
 
 /**
- * What a spend has left behind drains with everything else, so only what is surely still there of it can be given back: the
- * level right after it, drained since as if nothing had been added.
+ * What a spend has added drains with everything else. What is surely still there of it can be given back: its units less all that
+ * has drained since, as if nothing had lain below them. That stays right whatever else is given back meanwhile.
  */
 export function loweredLevel(
   state: Numbers | undefined,
@@ -74,13 +74,12 @@ export function loweredLevel(
   rate: number,
 ): Adjustment {
   const [left, at] = leftOf(state, now, capacity, rate);
-  const back = spent === undefined ? Math.min(cost, left) : Math.min(cost, left, stillThere(cost, spent, at, rate));
+  const back = spent === undefined ? Math.min(cost, left) : Math.min(cost, left, stillThere(spent, at, rate));
   return back <= 0 ? UNCHANGED : { units: back, next: [left - back, at] };
 }
 
-function stillThere(cost: number, { at: spentAt, until }: Spent, at: number, rate: number): number {
-  const then = Math.max(cost, ((until - spentAt - 1) * rate) / MICROS_PER_SECOND);
-  return then - ((at - spentAt) * rate) / MICROS_PER_SECOND;
+function stillThere({ at: spentAt, cost }: Spent, at: number, rate: number): number {
+  return cost - ((at - spentAt) * rate) / MICROS_PER_SECOND;
 }
 
 function drained(level: number, elapsed: number, rate: number, tolerance: number): number {

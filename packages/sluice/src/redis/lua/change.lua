@@ -1,8 +1,8 @@
 -- Changes that are no attempts: they are always carried out, all of them atomically.
 --   KEYS   one for each change
---   ARGV   [1] now in microseconds, or '' for the server's own clock; then for each change eight: verb; algorithm and three
+--   ARGV   [1] now in microseconds, or '' for the server's own clock; then for each change nine: verb; algorithm and three
 --          arguments of it; cost, or for a block how long in microseconds; for a refund when it was spent and until when that
---          would have been remembered, or ''
+--          would have been remembered, and its cost, or ''
 -- Reply    lines: now, then for each change what a look sees afterwards, as in decide-one.lua, and by how many units the state changed
 local now, expiry, set_option, expire_command = require('time')(ARGV[1])
 local PREFIX, opened, refuse = require('block')()
@@ -10,7 +10,9 @@ local longest = math.max
 
 local function changed_by(verb, penalize, refund, amount, raw, at)
   if verb == 'penalize' then return penalize(now, amount, raw) end
-  if verb == 'refund' then return refund(now, amount, raw, tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7])) end
+  if verb == 'refund' then
+    return refund(now, amount, raw, tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7]), tonumber(ARGV[at + 8]))
+  end
   return nil, 0
 end
 
@@ -68,7 +70,7 @@ end
 
 local lines = { string.format('%d', now) }
 for i = 1, #KEYS do
-  local at = i * 8 - 6
+  local at = i * 9 - 7
   local verb, code, amount = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 5])
   local function chosen() return require('algorithm')(code, ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]) end
   local remaining, retry, reset, delay, blocked_until, units
