@@ -7,11 +7,12 @@ import { type Clock, checkClock, monotonicClock } from '../model/clock.ts';
 import { type Duration, parseDuration } from '../model/duration.ts';
 import { Kind, SluiceError } from '../model/errors.ts';
 import { checkOptionNames } from '../model/options.ts';
-import { checkStore, type MaybePromise } from '../model/store.ts';
+import { type Answer, checkStore, type MaybePromise, type ShortWay, type Store } from '../model/store.ts';
 import { checkCount } from './counts.ts';
 import { callHook, checkHook, type Hook } from './hooks.ts';
 import type { Layer } from './layered.ts';
 import { isPromise } from './maybe-promise.ts';
+import { withShortWay } from './short-way.ts';
 import { isStoreFault } from './store-fault.ts';
 
 export interface CircuitBreakerOptions {
@@ -63,16 +64,26 @@ export function circuitBreaker(options: CircuitBreakerOptions = {}): Layer {
         throw breaker.failed(error, era);
       }
     };
+    // As `call`, without a function for each attempt.
+    const decide: Store['decide'] = (checks, options) => {
+      const era = breaker.enter();
+      try {
+        return breaker.watch(inner.decide(checks, options), era);
+      } catch (error) {
+        throw breaker.failed(error, era);
+      }
+    };
+    const { one } = inner.decide;
+    const watchedOne: ShortWay['one'] = (key, policy, cost) => {
+      const era = breaker.enter();
+      try {
+        return breaker.watch(one!(key, policy, cost), era) as Answer;
+      } catch (error) {
+        throw breaker.failed(error, era);
+      }
+    };
     return {
-      // As `call`, without a function for each attempt.
-      decide(checks, options) {
-        const era = breaker.enter();
-        try {
-          return breaker.watch(inner.decide(checks, options), era);
-        } catch (error) {
-          throw breaker.failed(error, era);
-        }
-      },
+      decide: withShortWay(decide, one && watchedOne),
       change: (changes) => call(() => inner.change(changes)),
       forget: (key, policies) => call(() => inner.forget(key, policies)),
       history: (key, policy) => call(() => inner.history(key, policy)),

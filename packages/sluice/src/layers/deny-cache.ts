@@ -23,6 +23,7 @@ import { Denials } from './denials.ts';
 import type { Layer } from './layered.ts';
 import { isPromise } from './maybe-promise.ts';
 import { RecentKeys } from './recent-keys.ts';
+import { withShortWay } from './short-way.ts';
 
 export interface DenyCacheOptions {
   /** Denials kept at most. The oldest makes room: then the store is asked once more. Default: 10,000. */
@@ -72,24 +73,27 @@ function cachingStore(inner: Store, denials: Denials, clock: Clock): Store {
     return answer;
   };
 
+  const decide: Store['decide'] = (checks, options) => {
+    if (options?.dryRun === true) return inner.decide(checks, options);
+    const readsClock = answersAtOnce < ENOUGH_AT_ONCE || denials.size > 0;
+    const sentAt = readsClock ? readMicros(clock) : Number.NaN;
+    if (denials.size > 0) {
+      const known = denials.find(checks, sentAt);
+      if (known !== undefined) return known;
+    }
+    const answer = inner.decide(checks, options);
+    if (!isPromise(answer)) {
+      if (answersAtOnce < ENOUGH_AT_ONCE) answersAtOnce += 1;
+      return answer;
+    }
+    answersAtOnce = 0;
+    const since = changed.moment;
+    return answer.then((verdicts) => learn(checks, verdicts, sentAt, since));
+  };
+
   return {
-    decide(checks, options) {
-      if (options?.dryRun === true) return inner.decide(checks, options);
-      const readsClock = answersAtOnce < ENOUGH_AT_ONCE || denials.size > 0;
-      const sentAt = readsClock ? readMicros(clock) : Number.NaN;
-      if (denials.size > 0) {
-        const known = denials.find(checks, sentAt);
-        if (known !== undefined) return known;
-      }
-      const answer = inner.decide(checks, options);
-      if (!isPromise(answer)) {
-        if (answersAtOnce < ENOUGH_AT_ONCE) answersAtOnce += 1;
-        return answer;
-      }
-      answersAtOnce = 0;
-      const since = changed.moment;
-      return answer.then((verdicts) => learn(checks, verdicts, sentAt, since));
-    },
+    // Whoever has a short way answers at once, and what was answered at once is never kept here.
+    decide: withShortWay(decide, inner.decide.one),
     change: (changes) =>
       touching(
         changes.map(({ key }) => key),

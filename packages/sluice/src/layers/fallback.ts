@@ -10,13 +10,14 @@ import { type Clock, checkClock, systemClock } from '../model/clock.ts';
 import { type Duration, parseDuration, toMicros } from '../model/duration.ts';
 import { SluiceError } from '../model/errors.ts';
 import { checkOptionNames } from '../model/options.ts';
-import { checkStore, type MaybePromise, type Store, type Verdicts } from '../model/store.ts';
+import { checkStore, type MaybePromise, type ShortWay, type Store, type Verdicts } from '../model/store.ts';
 import { DEFAULT_RETRY_AFTER } from './circuit-breaker.ts';
 import { answering } from './fixed-answers.ts';
 import { callHook, checkHook, type Hook } from './hooks.ts';
 import type { Layer } from './layered.ts';
 import { isPromise } from './maybe-promise.ts';
 import { checkShare, shareOf } from './share.ts';
+import { answerOf, withShortWay } from './short-way.ts';
 import { isStoreFault } from './store-fault.ts';
 
 export interface FallbackOptions {
@@ -52,7 +53,7 @@ export interface RecoveredEvent {
 }
 
 export function fallback(options: FallbackOptions): Layer {
-  const { instead, clock, onFallback, onRecovered } = checkOptions(options);
+  const { instead, answersAtOnce, clock, onFallback, onRecovered } = checkOptions(options);
   return (inner) => {
     checkStore(inner, 'fallback(...)(store)');
     const outages = new Outages(clock, onFallback, onRecovered);
@@ -65,19 +66,30 @@ export function fallback(options: FallbackOptions): Layer {
       return isPromise(answer) ? answer.then(asFallback) : asFallback(answer);
     };
 
+    const decide: Store['decide'] = (checks, options) => {
+      let answer: MaybePromise<Verdicts>;
+      try {
+        answer = inner.decide(checks, options);
+      } catch (error) {
+        return rescued(error, () => instead.decide(checks, options));
+      }
+      if (isPromise(answer)) {
+        return answer.then(outages.end, (error) => rescued(error, () => instead.decide(checks, options)));
+      }
+      return outages.end(answer);
+    };
+    const { one } = inner.decide;
+    const rescuedOne: ShortWay['one'] = (key, policy, cost) => {
+      try {
+        return outages.end(one!(key, policy, cost));
+      } catch (error) {
+        return answerOf(rescued(error, () => instead.decide([{ key, policy, cost }])));
+      }
+    };
+
     return {
-      decide(checks, options) {
-        let answer: MaybePromise<Verdicts>;
-        try {
-          answer = inner.decide(checks, options);
-        } catch (error) {
-          return rescued(error, () => instead.decide(checks, options));
-        }
-        if (isPromise(answer)) {
-          return answer.then(outages.end, (error) => rescued(error, () => instead.decide(checks, options)));
-        }
-        return outages.end(answer);
-      },
+      // A short way must end at once, whoever answers in the end.
+      decide: withShortWay(decide, answersAtOnce ? one && rescuedOne : undefined),
       change(changes) {
         let answer: MaybePromise<Verdicts>;
         try {
@@ -125,7 +137,7 @@ class Outages {
   }
 
   /** The store has answered. A function and not a method, so that it can be handed to a promise as it is. */
-  readonly end = (answer: Verdicts): Verdicts => {
+  readonly end = <T>(answer: T): T => {
     if (this.#outage !== undefined) {
       const { since, answered } = this.#outage;
       this.#outage = undefined;
@@ -141,6 +153,7 @@ function asFallback({ now, verdicts }: Verdicts): Verdicts {
 
 interface Settings extends Pick<FallbackOptions, 'onFallback' | 'onRecovered'> {
   readonly instead: Store;
+  readonly answersAtOnce: boolean;
   readonly clock: Clock;
 }
 
@@ -156,7 +169,8 @@ function checkOptions(options: FallbackOptions): Settings {
       ? answering(to, clock, retryMicros)
       : shareOf(checkTarget(to), checkShare(share ?? 1, 'fallback.share'), retryMicros);
   if (typeof to === 'string' && share !== undefined) throw shareOfNothing(share);
-  return { instead, clock, onFallback, onRecovered };
+  const answersAtOnce = typeof to === 'string' || to.decide.one !== undefined;
+  return { instead, answersAtOnce, clock, onFallback, onRecovered };
 }
 
 function checkTarget(to: unknown): Store {

@@ -9,10 +9,11 @@
 import { Kind, SluiceError } from '../model/errors.ts';
 import { checkFlag, checkOptionNames } from '../model/options.ts';
 import type { Policy } from '../model/policy.ts';
-import { type Check, checkStore, type MaybePromise, type Store, type Verdicts } from '../model/store.ts';
+import { type Check, checkStore, type MaybePromise, type ShortWay, type Store, type Verdicts } from '../model/store.ts';
 import { callHook, checkHook, type Hook } from './hooks.ts';
 import type { Layer } from './layered.ts';
 import { isPromise } from './maybe-promise.ts';
+import { answerOf, withShortWay } from './short-way.ts';
 import { isStoreFault } from './store-fault.ts';
 
 export interface TelemetryOptions {
@@ -55,11 +56,15 @@ export function telemetry(options: TelemetryOptions = {}): Layer {
     const keysOf = (items: readonly { readonly key: string }[]): Pick<TelemetryMessage, 'keys'> =>
       keys ? { keys: items.map(({ key }) => key) } : {};
 
-    const decide: Store['decide'] = (checks, options) => {
+    const { one } = inner.decide;
+    const toldOne: ShortWay['one'] = (key, policy, cost) =>
+      isHeard() ? answerOf(decideTold([{ key, policy, cost }])) : one!(key, policy, cost);
+    const decideTold: Store['decide'] = (checks, options) => {
       if (!isHeard()) return inner.decide(checks, options);
       const message = { ...attemptMessage(checks, options?.dryRun === true), ...keysOf(checks) };
       return traced(channel, hooks, message, () => inner.decide(checks, options));
     };
+    const decide = withShortWay(decideTold, one && toldOne);
     if (at === 'attempt') return { ...passing(inner), decide };
 
     return {

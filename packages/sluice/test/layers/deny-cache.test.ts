@@ -506,7 +506,10 @@ describe.each(KINDS)('%s: the same numbers as without it', (kind) => {
     await fc.assert(
       fc.asyncProperty(policies(kind), histories, async (policy, history) => {
         const raised = checkPolicy({ ...policy, ...raise(policy) });
-        hits += await replay([[policy], [raised]], history, (expected, seen) => {
+        // A state that does not fit the numbers is made to fit by the first attempt that is denied, but for a blocked key by none: until
+        // its block ends, resetAfter does not count down there.
+        const unblocked = history.filter(([, action]) => action.do !== 'block');
+        hits += await replay([[policy], [raised]], unblocked, (expected, seen) => {
           expect(numbersOf(seen)).toEqual(numbersOf(expected));
         });
       }),

@@ -14,7 +14,7 @@ const CLIENTS = {
     const client = shape === 'cluster' ? new Cluster(nodes) : new Redis(nodes[0].port, nodes[0].host);
     client.on('error', () => undefined);
     await client.ping();
-    return (options) => redisStore(client, options);
+    return (options) => redisStore(client, { ...options, raw: true });
   },
   async 'node-redis'(shape, nodes) {
     const { createClient, createCluster } = await import('redis');
@@ -23,7 +23,7 @@ const CLIENTS = {
     const client = shape === 'cluster' ? createCluster({ rootNodes: urls }) : createClient(urls[0]);
     client.on('error', () => undefined);
     await client.connect();
-    return (options) => redisStore(client, options);
+    return (options) => redisStore(client, { ...options, raw: true });
   },
   async 'valkey-glide'(shape, addresses) {
     const { GlideClient, GlideClusterClient, Logger } = await import('@valkey/valkey-glide');
@@ -31,7 +31,7 @@ const CLIENTS = {
     Logger.init('off');
     const kind = shape === 'cluster' ? GlideClusterClient : GlideClient;
     const client = await kind.createClient({ addresses, requestTimeout: 30_000 });
-    return (options) => redisStore(client, options);
+    return (options) => redisStore(client, { ...options, raw: true });
   },
 };
 
