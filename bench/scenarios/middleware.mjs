@@ -10,7 +10,7 @@ import { count, micros, ratio, spread } from '../report/format.mjs';
 const WORKER = fileURLToPath(new URL('../measure/middleware-worker.mjs', import.meta.url));
 const USERS = 100;
 const CONNECTIONS = 32;
-const SIZES = { quick: { rounds: 2, requests: 1200 }, full: { rounds: 5, requests: 8000 } };
+const SIZES = { quick: { rounds: 2, requests: 800 }, full: { rounds: 5, requests: 8000 } };
 
 export async function middlewareScenario({ quick, progress }) {
   const size = quick ? SIZES.quick : SIZES.full;
