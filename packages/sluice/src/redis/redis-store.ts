@@ -23,7 +23,10 @@ export interface RedisStoreOptions extends KeyOptions {
 /** Right for every client, though not the fastest for any. */
 const CAREFUL: BatchOptions = { most: 32, bySlot: true };
 
-/** The bare store over any way to run a script: it waits as long as that does. For what keeps answering, see `sluice/layers`. `sluice/node-redis`, `sluice/ioredis` and `sluice/valkey-glide` bring theirs. */
+/**
+ * The bare store over any way to run a script: it waits as long as that does, and rejects when that does. `redisStore` of `sluice/ioredis` and
+ * its like puts the layers around it that keep answering.
+ */
 export function redisStoreOver(
   run: RunScript,
   options: RedisStoreOptions = {},
@@ -81,7 +84,7 @@ function bySlot(nameOf: KeyNamer): GroupBySlot {
   };
 }
 
-/** Several limiters may share a store, but most attempts come from one, with the same policies each time. */
+/** How an attempt is asked of the scripts. That under one policy is the common case, and made without lists of policies. */
 function asker(nameOf: KeyNamer): (checks: readonly Check[]) => Ask {
   return (checks) => {
     if (checks.length === 1) {

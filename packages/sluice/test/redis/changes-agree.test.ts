@@ -1,5 +1,5 @@
 /** Refunds, penalties and blocks among attempts: Redis must answer as the memory store does, to the microsecond and the last bit. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { manualClock, memoryStore, type Policy, type Store } from '../../src/index.ts';
 import { limitOf } from '../../src/model/policy.ts';
 import type { Change, Verdicts } from '../../src/model/store.ts';
@@ -13,7 +13,8 @@ import {
   randomStep,
   testSeed,
 } from '../support/random.ts';
-import { type Connection, SERVER_KINDS, serversOf, TOPOLOGIES } from './support/topologies.ts';
+import { connectedTo } from './support/connected.ts';
+import { SERVER_KINDS } from './support/topologies.ts';
 
 const KEYS = 40;
 const STEPS = 120;
@@ -34,15 +35,7 @@ function randomChange(random: Random, key: string, policy: Policy, spends: reado
 }
 
 describe.each(SERVER_KINDS)('%s', (kind) => {
-  const servers = serversOf(kind);
-  let connection: Connection;
-  beforeAll(async () => {
-    connection = await TOPOLOGIES.find(({ title }) => title === `ioredis client on ${kind}`)!.connect(servers);
-  });
-  afterAll(async () => {
-    await connection.close();
-    await servers.stop();
-  });
+  const { servers, connection } = connectedTo(kind);
 
   it.each(KINDS)('%s: whatever the order of attempts and changes', async (name) => {
     const seed = testSeed();
@@ -50,7 +43,7 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
     const random = randomFrom(seed);
     const clock = manualClock();
     const memory = memoryStore({ clock });
-    const redis: Store = connection.store({ clock, prefix: `changes ${name}` });
+    const redis: Store = connection().store({ clock, prefix: `changes ${name}` });
     let refunded = 0;
     for (let at = 0; at < KEYS; at += 1) {
       const key = `key ${at}`;
@@ -83,7 +76,7 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
 
   it.each(KINDS)('%s: a block is kept until it ends, and no key is left without an end', async (name) => {
     const policy = randomPolicy(randomFrom(1), name);
-    const store = connection.store({ prefix: `block ${name}` });
+    const store = connection().store({ prefix: `block ${name}` });
     const { verdicts } = await store.change([{ verb: 'block', key: 'k', policy, duration: 3_600_000_000 }]);
     expect(verdicts[0]).toMatchObject({ allowed: false, remaining: 0, retryAfter: 3_600_000_000 });
     const { command } = await servers.single();

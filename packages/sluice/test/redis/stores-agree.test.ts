@@ -2,11 +2,12 @@
  * Parity compares transitions. This compares whole stores: an attempt under one policy has a script of its own, one under several
  * has another, and a dry run goes another way through both. All must answer as the memory store does, to the microsecond.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Check, fixedWindow, manualClock, memoryStore, type Store, type Verdict } from '../../src/index.ts';
 import { limitOf } from '../../src/model/policy.ts';
 import { KINDS, randomCost, randomFrom, randomPolicy, randomStep, testSeed } from '../support/random.ts';
-import { type Connection, SERVER_KINDS, serversOf, TOPOLOGIES } from './support/topologies.ts';
+import { connectedTo } from './support/connected.ts';
+import { SERVER_KINDS } from './support/topologies.ts';
 
 const KEYS = 40;
 const ATTEMPTS = 150;
@@ -16,15 +17,7 @@ const LATEST = 5e15;
 const ROOMY = fixedWindow({ name: 'roomy', limit: Number.MAX_SAFE_INTEGER, window: '36500d' });
 
 describe.each(SERVER_KINDS)('%s', (kind) => {
-  const servers = serversOf(kind);
-  let connection: Connection;
-  beforeAll(async () => {
-    connection = await TOPOLOGIES.find(({ title }) => title === `ioredis client on ${kind}`)!.connect(servers);
-  });
-  afterAll(async () => {
-    await connection.close();
-    await servers.stop();
-  });
+  const { connection } = connectedTo(kind);
 
   it.each(KINDS)('%s: alone, with others and in memory, spent and looked at', async (name) => {
     const seed = testSeed();
@@ -33,8 +26,8 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
     const clock = manualClock();
     const stores = {
       memory: memoryStore({ clock }),
-      alone: connection.store({ clock, prefix: `alone ${name}` }),
-      together: connection.store({ clock, prefix: `together ${name}` }),
+      alone: connection().store({ clock, prefix: `alone ${name}` }),
+      together: connection().store({ clock, prefix: `together ${name}` }),
     };
     // A server that does not know a script is asked twice, which would change the order below.
     const taught: Check = { key: 'taught', policy: randomPolicy(random, name), cost: 0 };

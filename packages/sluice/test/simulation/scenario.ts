@@ -1,14 +1,6 @@
 /** What is simulated, all of it chosen by a seed: the policy, the traffic, and how much goes wrong. */
-import {
-  fixedWindow,
-  gcra,
-  leakyBucket,
-  type Policy,
-  slidingWindowCounter,
-  slidingWindowLog,
-  tokenBucket,
-} from '../../src/index.ts';
-import { KINDS, type Kind, type Random } from '../support/random.ts';
+import type { Policy } from '../../src/index.ts';
+import { KINDS, type Kind, policyOf, type Random } from '../support/random.ts';
 import type { Weather } from './network.ts';
 import { STACKS } from './stacks.ts';
 
@@ -76,22 +68,6 @@ function busyPolicy(random: Random, kind: Kind, perSecond: number, ttlMs: number
   const limit = Math.max(128, Math.floor((perSecond * window * share) / 1e3));
   const rate = perSecond * share;
   const capacity = Math.max(128, Math.ceil(((rate * ttlMs) / 1e3) * random.pick([10, 10, 15])));
-  switch (kind) {
-    case 'fixed-window epoch':
-      return fixedWindow({ limit, window });
-    case 'fixed-window first':
-      return fixedWindow({ limit, window, align: 'first' });
-    case 'sliding-window-log':
-      return slidingWindowLog({ limit, window });
-    case 'sliding-window-counter':
-      return slidingWindowCounter({ limit, window });
-    case 'token-bucket':
-      return tokenBucket({ capacity, refillRate: rate });
-    case 'leaky-bucket policing':
-      return leakyBucket({ capacity, leakRate: rate });
-    case 'leaky-bucket shaping':
-      return leakyBucket({ capacity, leakRate: rate, mode: 'shaping' });
-    case 'gcra':
-      return gcra({ limit: Math.ceil(rate), period: '1s', capacity });
-  }
+  const numbers = { limit, window, capacity, rate };
+  return policyOf(kind, kind === 'gcra' ? { ...numbers, limit: Math.ceil(rate), window: 1000 } : numbers);
 }

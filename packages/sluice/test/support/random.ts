@@ -53,10 +53,17 @@ export const KINDS = [
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
-export function randomPolicy(random: Random, kind: Kind): Policy {
-  const limit = random.pick(LIMITS);
-  const window = random.pick(WINDOWS);
-  const rate = random.pick(RATES);
+export interface PolicyNumbers {
+  readonly limit: number;
+  /** Milliseconds; the period of GCRA. */
+  readonly window: number;
+  readonly capacity: number;
+  /** Units a second. */
+  readonly rate: number;
+}
+
+/** A policy of this kind, from those of the numbers that it has. */
+export function policyOf(kind: Kind, { limit, window, capacity, rate }: PolicyNumbers): Policy {
   switch (kind) {
     case 'fixed-window epoch':
       return fixedWindow({ limit, window });
@@ -67,14 +74,23 @@ export function randomPolicy(random: Random, kind: Kind): Policy {
     case 'sliding-window-counter':
       return slidingWindowCounter({ limit, window });
     case 'token-bucket':
-      return tokenBucket({ capacity: limit, refillRate: rate });
+      return tokenBucket({ capacity, refillRate: rate });
     case 'leaky-bucket policing':
-      return leakyBucket({ capacity: limit, leakRate: rate });
+      return leakyBucket({ capacity, leakRate: rate });
     case 'leaky-bucket shaping':
-      return leakyBucket({ capacity: limit, leakRate: rate, mode: 'shaping' });
+      return leakyBucket({ capacity, leakRate: rate, mode: 'shaping' });
     case 'gcra':
-      return gcra({ limit, period: window, capacity: random.pick(LIMITS.filter((n) => n * window < limit * 1e12)) });
+      return gcra({ limit, period: window, capacity });
   }
+}
+
+export function randomPolicy(random: Random, kind: Kind): Policy {
+  const limit = random.pick(LIMITS);
+  const window = random.pick(WINDOWS);
+  const rate = random.pick(RATES);
+  // A capacity that would take longer than a double counts exactly is none.
+  const capacity = kind === 'gcra' ? random.pick(LIMITS.filter((n) => n * window < limit * 1e12)) : limit;
+  return policyOf(kind, { limit, window, capacity, rate });
 }
 
 /** The time, in microseconds, after which nothing an attempt did counts any more. */
