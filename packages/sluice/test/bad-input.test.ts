@@ -64,7 +64,7 @@ interface Fields {
 }
 
 const BARE_OPTIONS = 'prefix, hashKeys, clock';
-const PRESET_OPTIONS = `${BARE_OPTIONS}, raw, deadline, circuitBreaker, fallback, fallbackShare, onFallback, onRecovered, denyCache`;
+const PRESET_OPTIONS = `${BARE_OPTIONS}, raw, deadline, circuitBreaker, fallback, fallbackShare, onFallback, onRecovered, denyCache, leases`;
 
 const BAD_LIMITS = [Number.NaN, -1, 0, 1.5, Number.POSITIVE_INFINITY, 2 ** 53, '100', null, true, 5n, [], {}];
 const BAD_DURATIONS = [

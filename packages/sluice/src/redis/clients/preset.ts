@@ -6,6 +6,7 @@ import type { CircuitBreakerOptions } from '../../layers/circuit-breaker.ts';
 import type { DenyCacheOptions } from '../../layers/deny-cache.ts';
 import type { FallbackEvent, FallbackOptions, RecoveredEvent } from '../../layers/fallback.ts';
 import type { Hook } from '../../layers/hooks.ts';
+import { type Layer, layered } from '../../layers/layered.ts';
 import { type ResilientOptions, resilient } from '../../layers/resilient.ts';
 import { memoryStore } from '../../memory/memory-store.ts';
 import type { Duration } from '../../model/duration.ts';
@@ -32,6 +33,11 @@ export interface RedisOptions extends RedisStoreOptions {
   /** Told when Redis has answered again. */
   readonly onRecovered?: Hook<RecoveredEvent> | undefined;
   readonly denyCache?: Omit<DenyCacheOptions, 'clock'> | false | undefined;
+  /**
+   * `leases()` of `sluice/layers`: hot keys are spent in blocks, without asking for each attempt. The same in every process. Default: none.
+   * It is given and not only switched on, so that nobody else carries its code.
+   */
+  readonly leases?: Layer | undefined;
 }
 
 const LAYER_OPTIONS = [
@@ -42,6 +48,7 @@ const LAYER_OPTIONS = [
   'onFallback',
   'onRecovered',
   'denyCache',
+  'leases',
 ] as const;
 
 export function redisStoreWith(run: RunScript, options: RedisOptions, batches: BatchOptions): Store {
@@ -49,7 +56,8 @@ export function redisStoreWith(run: RunScript, options: RedisOptions, batches: B
   const { prefix, hashKeys, clock, raw = false } = options;
   if (typeof raw !== 'boolean') throw notRaw('true or false', raw);
   const bare = redisStoreOver(run, { prefix, hashKeys, clock }, batches);
-  if (!raw) return resilient(layersOf(options))(bare);
+  if (!raw)
+    return layered(bare, ...(options.leases === undefined ? [] : [options.leases]), resilient(layersOf(options)));
   const unused = LAYER_OPTIONS.find((name) => options[name] !== undefined);
   if (unused !== undefined) throw notRaw(`no ${unused} beside it: the bare store has no layers`, raw);
   return bare;
