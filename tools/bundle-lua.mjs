@@ -18,7 +18,7 @@ const FOLDERS = ['redis/lua', 'algorithms'];
  */
 export function bundleLua(source, entry, { stands = {}, flat = false, text = read(source, entry) } = {}) {
   const settled = text.replace(REQUIRE, (_, name) => `require('${stands[name] ?? name}')`);
-  const script = flat ? used(inlined(used(inPlace(source, body(settled))))).join('\n') : asFunctions(source, settled);
+  const script = flat ? flattened(source, settled) : asFunctions(source, settled);
   return `${script.replace(/^ +/gm, '')}\n`;
 }
 
@@ -30,6 +30,17 @@ function asFunctions(source, entry) {
     (name) => `local function ${functionName(name)}(...)\n${calls(body(read(source, name)))}\nend`,
   );
   return [...functions, calls(body(entry))].join('\n');
+}
+
+function flattened(source, entry) {
+  const lines = saidOnce(inPlace(source, body(entry)));
+  return withLocals(used(inlined(used(lines)))).join('\n');
+}
+
+/** Without a repetition of what several files say alike, such as `local call = redis.call`. */
+function saidOnce(lines) {
+  const isAlias = (line) => /^local [\w, ]+ = [a-z]+\.[\w., ]+$/.test(line);
+  return lines.filter((line, index) => !isAlias(line) || lines.indexOf(line) === index);
 }
 
 /** A required file's lines stand before the line that requires it; what it returns is what that line gets. */
@@ -77,8 +88,11 @@ function inlined(given) {
     const body = lines.slice(from + 1, to);
     const returned = body.at(-1).trim().startsWith('return ') ? body.pop().trim().slice('return '.length) : '';
     if (body.some((line) => /\breturn\b/.test(line))) continue;
-    const rest = lines.slice(to + 1).flatMap((line) => atCall({ line, name, parameters, body, returned }));
-    if (rest.length > lines.length - to - 1) refuseCapture(name, body, lines.slice(0, from), lines.slice(to + 1));
+    const after = lines.slice(to + 1);
+    const rest = after.flatMap((line, index) =>
+      atCall({ line, name, parameters, body, returned, rest: scopeFrom(after, index) }),
+    );
+    if (rest.length > after.length) refuseCapture(name, body, lines.slice(0, from), after);
     const isStillCalled = rest.some((line) => new RegExp(`\\b${name}\\b`).test(line));
     const before = isStillCalled ? lines.slice(0, to + 1) : lines.slice(0, from);
     if (!isStillCalled) from -= 1;
@@ -87,10 +101,17 @@ function inlined(given) {
   return lines;
 }
 
+/** The lines after one of them, to the end of the function that it is in. */
+function scopeFrom(lines, index) {
+  const end = lines[index].startsWith(' ') ? lines.indexOf('end', index) : lines.length;
+  return lines.slice(index + 1, end);
+}
+
 const DECLARES = /^ *local (?:function )?([\w, ]+)/;
 
 function declaredIn(lines) {
-  return new Set(lines.flatMap((line) => (DECLARES.exec(line)?.[1] ?? '').split(', ')));
+  const named = lines.flatMap((line) => DECLARES.exec(line)?.[1].trim().split(', ') ?? []);
+  return new Set(named);
 }
 
 /** What a function sees from outside must be the same where it is called: nothing of that name may be declared in between. */
@@ -104,31 +125,91 @@ function refuseCapture(name, body, before, after) {
     throw new Error(`${name}() would see another ${captured.join(', ')} where it is called: rename one`);
 }
 
+function isChanged(lines, name) {
+  const assigns = new RegExp(`(^|then |else |, )${name}(, \\w+)* = `);
+  return lines.some((line) => assigns.test(line.trim()));
+}
+
 /** The parameters that need a name of their own: those that are called otherwise where the call is, or are changed. */
 function bindings(parameters, given, body) {
   if (parameters === '') return [];
-  const values = given.split(', ');
+  const values = listed(given);
   const pairs = parameters.split(', ').map((name, index) => [name, values[index]]);
-  const isChanged = (name) =>
-    body.some((line) => new RegExp(`(^|then |else |, )${name}(, \\w+)* = `).test(line.trim()));
-  const needed = pairs.filter(([name, value]) => name !== value || isChanged(name));
-  if (values.length !== pairs.length) return [`local ${parameters} = ${given}`];
+  const needed = pairs.filter(([name, value]) => name !== value || isChanged(body, name));
+  if (values.length < pairs.length) return [`local ${parameters} = ${given}`];
   if (needed.length === 0) return [];
   return [`local ${needed.map(([name]) => name).join(', ')} = ${needed.map(([, value]) => value).join(', ')}`];
 }
 
-function atCall({ line, name, parameters, body, returned }) {
+/** `rest`: the lines after the call, as far as its scope may reach. */
+function atCall({ line, name, parameters, body, returned, rest }) {
   const call = new RegExp(`^(local )?(?:([\\w, ]+) = )?${name}\\((.*)\\)$`);
-  const [found, declares = '', receivers, given] = call.exec(line.trim()) ?? [];
+  const [found, declares, receivers, given] = call.exec(line.trim()) ?? [];
   if (found === undefined) return [line];
   const bound = bindings(parameters, given, body);
-  if (receivers === undefined) return ['do', ...bound, ...body, 'end'].map((text) => ` ${text}`);
-  const results = receivers
-    .split(', ')
-    .map((_, index) => `${name}_${index + 1}`)
-    .join(', ');
-  const block = [`local ${results}`, 'do', ...bound, ...body, `${results} = ${returned}`, 'end'];
-  return [...block, `${declares}${receivers} = ${results}`].map((text) => ` ${text}`);
+  return received({ name, declares, receivers, bound, body, returned, rest }).map((text) => ` ${text}`);
+}
+
+/**
+ * What a function returns should need no moving about: its own variables become the receivers where they are called the same,
+ * or it assigns to the receivers where nothing of its own is called as they are.
+ */
+function received({ name, declares, receivers, bound, body, returned, rest }) {
+  if (receivers === undefined) return ['do', ...bound, ...body, 'end'];
+  const names = receivers.split(', ');
+  const values = listed(returned).slice(0, names.length);
+  const own = declaredIn([...bound, ...body]);
+  if (declares !== undefined && [...own].every((word) => names.includes(word) || !mentions(rest, word))) {
+    const atTop = declaredIn([...bound, ...body].filter((_, index, all) => depthBefore(all, index) === 0));
+    const moved = names.flatMap((to, index) => (to === values[index] && atTop.has(to) ? [] : [[to, values[index]]]));
+    if (moved.length === 0) return [...bound, ...body];
+    const [to, from] = [moved.map(([word]) => word), moved.map(([, value]) => value)];
+    return [...bound, ...body, `local ${to.join(', ')} = ${from.join(', ')}`];
+  }
+  const isFree = names.every(
+    (word) => !own.has(word) && (declares === undefined || !mentions([...bound, ...body], word)),
+  );
+  const block = (to) => ['do', ...bound, ...body, `${to} = ${values.join(', ')}`, 'end'];
+  if (isFree) return [...(declares === undefined ? [] : [`local ${receivers}`]), ...block(receivers)];
+  const results = names.map((_, index) => `${name}_${index + 1}`).join(', ');
+  return [`local ${results}`, ...block(results), `${declares ?? ''}${receivers} = ${results}`];
+}
+
+/** The parts of a list of expressions; a comma within parentheses is not one of the list. */
+function listed(text) {
+  const parts = text.split(', ');
+  const opens = (part) => part.split('(').length - part.split(')').length;
+  return parts.reduce(
+    ([done, open], part) => {
+      const whole = open === 0 ? [...done, part] : [...done.slice(0, -1), `${done.at(-1)}, ${part}`];
+      return [whole, open + opens(part)];
+    },
+    [[], 0],
+  )[0];
+}
+
+function mentions(lines, word) {
+  const found = new RegExp(`(?<![.'\\w])${word}\\b`);
+  return lines.some((line) => found.test(line));
+}
+
+/** How many blocks are open before a line. */
+function depthBefore(lines, index) {
+  const count = (words) => lines.slice(0, index).join('\n').match(words)?.length ?? 0;
+  return count(/\b(do|then|repeat|function)\b/g) - count(/\b(end|until|elseif)\b/g);
+}
+
+/** A function that takes nothing is one that loops: what it reads from outside and never changes it should find close by. */
+function withLocals(lines) {
+  return lines.flatMap((line, from) => {
+    const [, name, parameters] = FUNCTION.exec(line) ?? [];
+    if (name === undefined || parameters !== '') return [line];
+    const body = lines.slice(from + 1, lines.indexOf('end', from));
+    const outside = declaredIn(lines.slice(0, from).filter((text) => !text.startsWith(' ')));
+    const own = declaredIn(body);
+    const near = [...outside].filter((word) => !own.has(word) && mentions(body, word) && !isChanged(body, word));
+    return near.length === 0 ? [line] : [line, `  local ${near.join(', ')} = ${near.join(', ')}`];
+  });
 }
 
 /** Depth first, so that a function stands after all it calls. */

@@ -61,8 +61,8 @@ function verdictOf(remaining: number, resetAfter: number, more: number): Verdict
 /** The reply of decide-one.lua. */
 export function readOne(reply: unknown): Answers {
   const numbers = wholeNumbers(String(reply));
-  if (numbers?.length !== 4) throw unexpected(reply);
-  return { now: numbers[0]!, each: [[verdictOf(numbers[1]!, numbers[2]!, numbers[3]!)]] };
+  if (numbers?.length !== 3 && numbers?.length !== 4) throw unexpected(reply);
+  return { now: numbers[0]!, each: [[verdictOf(numbers[1]!, numbers[2]!, numbers[3] ?? 0)]] };
 }
 
 /** The reply of decide-many.lua. */

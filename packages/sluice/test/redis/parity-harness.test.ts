@@ -52,11 +52,16 @@ const LOG = ['sliding-window-log'];
 /** None of them may make a search for a moment endless: a server cannot be interrupted in a script that has written. */
 const MUTANTS: readonly [mistake: string, kinds: readonly string[], line: string, instead: string][] = [
   ['a level drains a little too fast', BUCKETS, '((at - since) * rate) / 1e6', '((at - since) * rate) / 999999'],
-  ['a level is stored with few digits', BUCKETS, "'<dd', left, at", "'<dd', math.floor(left * 1e6) / 1e6, at"],
+  [
+    'a level is stored with few digits',
+    BUCKETS,
+    "'<Bddxxx', 108, left, at",
+    "'<Bddxxx', 108, math.floor(left * 1e6) / 1e6, at",
+  ],
   ['a bucket refills while time goes back', BUCKETS, 'local at = since > now and since or now', 'local at = now'],
-  ['a large step back is not stored', BUCKETS, "struct.pack('<dd', level, now)", 'nil'],
-  ['a horizon loses its fraction', HORIZONS, "'<dd', whole, fraction", "'<dd', whole, 0.25"],
-  ['a shaper tells no delay', ['leaky-bucket shaping'], "if delays == '1' then", "if delays == 'no' then"],
+  ['a large step back is not stored', BUCKETS, "struct.pack('<Bddxxx', 108, level, now)", 'nil'],
+  ['a horizon loses its fraction', HORIZONS, '102, whole, fraction', '102, whole, 0.25'],
+  ['a shaper tells no delay', ['leaky-bucket shaping'], "delays == '1'", "delays == 'no'"],
   ['GCRA tells a delay', ['gcra'], "delays == '1'", "delays ~= 'no'"],
   [
     'a window still counts at its end',
@@ -85,7 +90,7 @@ const MUTANTS: readonly [mistake: string, kinds: readonly string[], line: string
     "call('INCRBY', key, '2')",
   ],
   ['a changed level is not written', BUCKETS, "call('SETRANGE', key, '0', state)", ''],
-  ['the wrong count fades', COUNTER, 'remaining - faded(previous, elapsed)', 'remaining - faded(current, elapsed)'],
+  ['the wrong count fades', COUNTER, 'local left = faded(previous, elapsed)', 'local left = faded(current, elapsed)'],
   ['a unit stays in the window too long', LOG, '> moment', '>= moment'],
   ['the ring does not move its head', LOG, '(log.head + change.drop) % log.capacity', 'log.head'],
   ['a denied step is stored', LOG, 'if not reanchored then return room, retry, reset, 0 end', ''],

@@ -1,15 +1,19 @@
 -- A moment up to which the future is already spoken for: GCRA's theoretical arrival time, a shaper's next free slot.
 -- State: whole microsecond, and fraction of a microsecond beyond it. Twin: horizon.ts, which explains.
 -- In Redis: a STRING of decimal digits when the fraction is 0, which Redis keeps as an 8-byte integer and can add to in
--- place, and that is so for every rate whose interval is whole microseconds; otherwise 'f' and two little-endian doubles.
+-- place, and that is so for every rate whose interval is whole microseconds; otherwise 'f' and two little-endian doubles, and 3 more bytes so that it is longer than any digits.
 local capacity, interval, delays = ...
 local tolerance = interval * 1e-9
 if tolerance > 0.1 then tolerance = 0.1 end
+local span, is_whole = capacity * interval, interval % 1 == 0
 
--- Here and below v - v % 1 is floor(v), without a call.
+-- Here and below v - v % 1 is floor(v), without a call. In whole microseconds the room is a whole division.
 local function whole_room(distance)
   local room = capacity
-  if distance > tolerance then
+  if is_whole and distance % 1 == 0 then
+    room = capacity - (distance + -distance % interval) / interval
+    if room < 0 then room = 0 end
+  elseif distance > tolerance then
     room = capacity - (distance - tolerance) / interval
     room = room - room % 1
     if room < 0 then room = 0 end
@@ -31,45 +35,59 @@ end
 
 local function written(whole, fraction)
   local text = whole
-  if fraction > 0 then text = 'f' .. struct.pack('<dd', whole, fraction) end
+  if fraction > 0 then text = struct.pack('<Bddxxx', 102, whole, fraction) end
   return text
 end
 
 -- The horizon that counts, and how far it is away.
-local function current(now, raw)
-  local whole, fraction, stored = now, 0, nil
-  if raw then
-    stored = tonumber(raw)
-    if stored then whole = stored else whole, fraction = struct.unpack('<dd', raw, 2) end
-  end
+local function current(now, raw, stored)
+  local whole, fraction = now, 0
+  if stored then whole = stored
+  elseif raw then whole, fraction = struct.unpack('<dd', raw, 2) end
   local before = whole - now + fraction
-  local reanchored = before > 2 * (capacity * interval)
+  local reanchored = before > 2 * span
   if reanchored then
-    before = capacity * interval
+    before = span
     fraction = before % 1
     whole = now + (before - fraction)
   elseif before <= tolerance then whole, fraction, before = now, 0, 0 end
-  return whole, fraction, before, reanchored, stored
+  return whole, fraction, before, reanchored
 end
 
-local function transition(now, cost, raw)
-  local whole, fraction, before, reanchored, stored = current(now, raw)
+local function transition(now, cost, raw, stored)
+  local whole, fraction, before, reanchored = current(now, raw, stored)
   local ahead, retry, reset, delay, state, delta = whole - now, 0, 0, 0, nil, nil
   local fits = (capacity - cost) * interval + tolerance
   if cost > 0 and before <= fits then
-    if delays == '1' then delay = fraction == 0 and ahead or time_until(ahead, fraction, tolerance) end
+    if delays == '1' and fraction == 0 then delay = ahead
+    elseif delays == '1' then
+      delay = time_until(ahead, fraction, tolerance)
+    end
     local beyond = fraction + cost * interval
     fraction = beyond % 1
     whole = whole + (beyond - fraction)
     ahead = whole - now
     before = ahead + fraction
-    if fraction == 0 then state, delta = whole, stored and whole - stored else state = written(whole, fraction) end
+    if fraction == 0 then
+      state = whole
+      if stored then delta = whole - stored end
+    else
+      state = written(whole, fraction)
+    end
   elseif cost > 0 then
-    retry = cost > capacity and math.huge or time_until(ahead, fraction, fits)
-    if reanchored then state = written(whole, fraction) end
+    retry = math.huge
+    if cost <= capacity then
+      retry = time_until(ahead, fraction, fits)
+    end
+    if reanchored then
+      state = written(whole, fraction)
+    end
   end
   -- In whole microseconds there is nothing to search for.
-  if fraction == 0 then reset = ahead else reset = time_until(ahead, fraction, tolerance) end
+  if fraction == 0 then reset = ahead
+  else
+    reset = time_until(ahead, fraction, tolerance)
+  end
   if cost == 0 and delays == '1' then delay = reset end
   local remaining = whole_room(before)
   return remaining, retry, reset, delay, state, delta
@@ -83,13 +101,13 @@ local function moved(whole, fraction, by)
   return written(whole + (beyond - rest), rest), math.abs(by) / interval
 end
 
-local function penalize(now, cost, raw)
-  local whole, fraction, before = current(now, raw)
-  return moved(whole, fraction, math.max(0, math.min(cost * interval, capacity * interval - before)))
+local function penalize(now, cost, raw, stored)
+  local whole, fraction, before = current(now, raw, stored)
+  return moved(whole, fraction, math.max(0, math.min(cost * interval, span - before)))
 end
 
-local function refund(now, cost, raw, spent_at, spent_until, spent_cost)
-  local whole, fraction, before = current(now, raw)
+local function refund(now, cost, raw, stored, spent_at, spent_until, spent_cost)
+  local whole, fraction, before = current(now, raw, stored)
   local back = math.min(cost * interval, before)
   if spent_at then
     if delays ~= '1' then back = math.min(back, spent_cost * interval - (now - spent_at))

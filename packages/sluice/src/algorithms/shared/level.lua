@@ -1,6 +1,7 @@
 -- A level that drains at a steady rate: what a token bucket has spent, what a leaky bucket holds.
 -- State: level in units, and the whole microsecond it was measured at. Twin: level.ts, which explains.
--- In Redis: a STRING of two little-endian doubles, 16 bytes, so that nothing is lost in writing numbers down.
+-- In Redis: a STRING of 'l' and two little-endian doubles, so that nothing is lost in writing numbers down, and 3 more
+-- bytes so that it is longer than any digits.
 local capacity, rate = ...
 local tolerance = 0.1 * rate / 1e6
 if tolerance > 1e-9 then tolerance = 1e-9 end
@@ -27,7 +28,7 @@ end
 -- The level as stored and since when, and what is left of it at the time that counts.
 local function current(now, raw)
   local level, since = 0, now
-  if raw then level, since = struct.unpack('<dd', raw) end
+  if raw then level, since = struct.unpack('<dd', raw, 2) end
   if level > capacity then level = capacity end
   local reanchored = since - now > (capacity / rate) * 1e6
   if reanchored then since = now end
@@ -43,10 +44,14 @@ local function transition(now, cost, raw)
   if cost > 0 and left <= capacity - cost + tolerance then
     left = left + cost
     if left > capacity then left = capacity end
-    state, delta, level, since = struct.pack('<dd', left, at), true, left, at
+    state, delta, level, since = struct.pack('<Bddxxx', 108, left, at), true, left, at
   elseif cost > 0 then
-    retry = cost > capacity and math.huge or since - now + drain_time(level, capacity - cost + tolerance)
-    if reanchored then state = struct.pack('<dd', level, now) end
+    retry = math.huge
+    if cost <= capacity then
+      local drained = drain_time(level, capacity - cost + tolerance)
+      retry = since - now + drained
+    end
+    if reanchored then state = struct.pack('<Bddxxx', 108, level, now) end
   end
   if left > 0 then
     local drained = drain_time(level, tolerance)
@@ -61,17 +66,17 @@ local function penalize(now, cost, raw)
   local _, _, at, left = current(now, raw)
   local spent = math.min(cost, capacity - left)
   if spent <= 0 then return nil, 0 end
-  return struct.pack('<dd', left + spent, at), spent
+  return struct.pack('<Bddxxx', 108, left + spent, at), spent
 end
 
-local function refund(now, cost, raw, spent_at, _, spent_cost)
+local function refund(now, cost, raw, _, spent_at, _, spent_cost)
   local _, _, at, left = current(now, raw)
   local back = math.min(cost, left)
   if spent_at then
     back = math.min(back, spent_cost - ((at - spent_at) * rate) / 1e6)
   end
   if back <= 0 then return nil, 0 end
-  return struct.pack('<dd', left - back, at), back
+  return struct.pack('<Bddxxx', 108, left - back, at), back
 end
 
 return transition, penalize, refund

@@ -213,7 +213,7 @@ end
 
 -- Takes units out of the entry that was admitted then, or out of the newest ones. The entries behind it are written anew,
 -- because each of them says how many units came before it.
-local function refund(now, cost, log, spent_at, spent_until)
+local function refund(now, cost, log, _, spent_at, spent_until)
   if not log or log.newest - now > size then return nil, 0 end
   local first = first_live(log, max(now, log.newest) - size)
   local kept, back = {}, 0

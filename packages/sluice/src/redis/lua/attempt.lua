@@ -5,7 +5,7 @@
 -- Returns a list: remaining, resetAfter and what else there is to say of each check (see decide-one.lua).
 local now, dry_run, checks, expiry, set_option, expire_command = ...
 local keep = require('keep')(expiry, set_option, expire_command)
-local PREFIX, opened, refuse = require('block')()
+local PREFIX, opened, refuse, DIGITS = require('block')()
 
 local function read(check)
   check.found, check.blocked_until = true, 0
@@ -15,9 +15,11 @@ local function read(check)
     return
   end
   check.raw = redis.call('GET', check.key)
+  check.stored = nil
   if not check.raw then check.found = false
+  elseif #check.raw < DIGITS then check.stored = check.raw + 0
   elseif #check.raw >= PREFIX then
-    check.blocked_until, check.raw = opened(check.raw)
+    check.blocked_until, check.raw, check.stored = opened(check.raw)
     check.found = nil
   end
 end
@@ -25,10 +27,10 @@ end
 local function decide(check)
   read(check)
   check.remaining, check.retry, check.reset, check.delay, check.state, check.delta =
-    check.transition(now, check.cost, check.raw)
+    check.transition(now, check.cost, check.raw, check.stored)
   if check.blocked_until > now then
     check.state = nil
-    local _, _, look_reset = check.transition(now, 0, check.raw)
+    local _, _, look_reset = check.transition(now, 0, check.raw, check.stored)
     check.remaining, check.retry, check.reset, check.delay =
       refuse(check.blocked_until - now, check.retry, look_reset)
   end
@@ -37,7 +39,7 @@ end
 -- Nothing is spent after all: what is told is what a look would see, though still whether it would have been allowed.
 local function unspent(check, all_allowed)
   local _
-  check.remaining, _, check.reset = check.transition(now, 0, check.raw)
+  check.remaining, _, check.reset = check.transition(now, 0, check.raw, check.stored)
   if not all_allowed then check.delay = 0 end
 end
 

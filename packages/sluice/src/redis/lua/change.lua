@@ -5,13 +5,13 @@
 --          would have been remembered, and its cost, or ''
 -- Reply    lines: now, then for each change what a look sees afterwards, as in decide-one.lua, and by how many units the state changed
 local now, expiry, set_option, expire_command = require('time')(ARGV[1])
-local PREFIX, opened, refuse = require('block')()
+local PREFIX, opened, refuse, DIGITS = require('block')()
 local longest = math.max
 
-local function changed_by(verb, penalize, refund, amount, raw, at)
-  if verb == 'penalize' then return penalize(now, amount, raw) end
+local function changed_by(verb, penalize, refund, amount, raw, stored, at)
+  if verb == 'penalize' then return penalize(now, amount, raw, stored) end
   if verb == 'refund' then
-    return refund(now, amount, raw, tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7]), tonumber(ARGV[at + 8]))
+    return refund(now, amount, raw, stored, tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7]), tonumber(ARGV[at + 8]))
   end
   return nil, 0
 end
@@ -23,15 +23,17 @@ end
 
 -- A state that is a STRING, or a number for one of digits.
 local function change_string(key, verb, transition, penalize, refund, amount, at)
-  local raw, blocked_until = redis.call('GET', key), 0
-  if raw and #raw >= PREFIX then blocked_until, raw = opened(raw) end
-  local state, units = changed_by(verb, penalize, refund, amount, raw, at)
+  local raw, blocked_until, stored = redis.call('GET', key), 0, nil
+  if raw and #raw < DIGITS then stored = raw + 0
+  elseif raw and #raw >= PREFIX then blocked_until, raw, stored = opened(raw) end
+  local state, units = changed_by(verb, penalize, refund, amount, raw, stored, at)
   local stays = not state and (verb == 'penalize' or verb == 'refund')
   blocked_until = ends_at(verb, amount, blocked_until)
-  local remaining, retry, reset, delay = transition(now, 0, state or raw)
+  if state then raw, stored = state, type(state) == 'number' and state or nil end
+  local remaining, retry, reset, delay = transition(now, 0, raw, stored)
   if stays then return remaining, retry, reset, delay, blocked_until, units end
   -- A state that means nothing any more is not kept behind a block either.
-  local text = reset > 0 and (state or raw) or ''
+  local text = reset > 0 and (stored or raw) or ''
   if type(text) == 'number' then text = string.format('%d', text) end
   if blocked_until > now then
     local prefix = 'b' .. struct.pack('<d', blocked_until) .. string.rep('\0', PREFIX - 9)
@@ -45,7 +47,7 @@ local function change_log(key, verb, log_of, amount, at)
   local transition, penalize, refund, load, save, _, rewritten, empty, header_of = log_of()
   local log = load(key)
   local blocked_until = ends_at(verb, amount, log and log.blocked_until or 0)
-  local change, units = changed_by(verb, penalize, refund, amount, log, at)
+  local change, units = changed_by(verb, penalize, refund, amount, log, nil, at)
   local _, _, old_reset = transition(now, 0, log)
   if change and change.kept then
     local fresh = rewritten(log, change.kept)

@@ -5,11 +5,12 @@
 -- Reply    whole numbers: now, then remaining and resetAfter of each attempt, then what else there is to say of each (see
 --          decide-one.lua), or nothing when that is 0 for all. When an attempt fails: lines, namely now, then for each attempt
 --          its three numbers, or '!' and an error, which is that attempt's alone.
-local call, format, tonumber, huge = redis.call, string.format, tonumber, math.huge
-local transition = require('ALGORITHM')(tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4])
+local call, format = redis.call, string.format
+local huge = math.huge
+local transition = require('ALGORITHM')(ARGV[2] + 0, ARGV[3] + 0, ARGV[4])
 local now, expiry, set_option, expire_command = require('time')(ARGV[1])
 local keep = require('keep')(expiry, set_option, expire_command)
-local PREFIX, opened, refuse = require('block')()
+local PREFIX, opened, refuse, DIGITS = require('block')()
 
 local attempts, first, has_more, failures = #KEYS, 1, false, nil
 local numbers, more = { now }, {}
@@ -17,30 +18,30 @@ local raws = call('MGET', unpack(KEYS))
 
 -- Decides all attempts from `first` on, key by key. An error ends it at the key that it is about.
 local function decide()
-  local keys, costs, raws, numbers, more, at, cost = KEYS, ARGV[5] and ARGV, raws, numbers, more, first, 1
+  local keys, costs, at, asked = KEYS, ARGV[5] and ARGV, first, 1
   while at <= attempts do
     first = at
     local key, raw = keys[at], raws[at]
-    local found, blocked_until = raw and true, 0
-    if raw and #raw >= PREFIX then
+    local found, wait, stored = raw and true, 0, nil
+    if raw and #raw < DIGITS then stored = raw + 0
+    elseif raw and #raw >= PREFIX then
+      local blocked_until
       found = nil
-      blocked_until, raw = opened(raw)
+      blocked_until, raw, stored = opened(raw)
+      wait = blocked_until - now
     end
-    local state, added, kept_reset
-    local wait = blocked_until - now
-    repeat
-      if costs then cost = tonumber(costs[at + 4]) end
-      local remaining, retry, reset, delay, next_state, delta, asked_retry
-      -- Of a blocked key twice: when the cost would fit, and what a look sees, because nothing is spent.
-      for pass = 1, wait > 0 and 2 or 1 do
-        local price = pass == 1 and cost or 0
-        remaining, retry, reset, delay, next_state, delta = transition(now, price, raw)
-        if pass == 1 then asked_retry = retry end
-      end
+    local kept, added, kept_reset
+    while true do
+      if costs then asked = costs[at + 4] + 0 end
+      -- Of a blocked key what a look sees, because nothing is spent, and when the cost would fit.
+      local cost = asked
+      if wait > 0 then cost = 0 end
+      local remaining, retry, reset, delay, state, delta = transition(now, cost, raw, stored)
       if wait > 0 then
+        local _, asked_retry = transition(now, asked, raw, stored)
         remaining, retry, reset, delay = refuse(wait, asked_retry, reset)
-      elseif next_state then
-        raw, state, kept_reset = next_state, next_state, reset
+      elseif state then
+        kept, kept_reset = state, reset
         if not delta then found = found and nil
         elseif added and delta ~= true then added = added + delta
         else added = delta end
@@ -50,9 +51,11 @@ local function decide()
       if retry ~= 0 then has_more = true end
       more[at] = retry
       at = at + 1
-    until keys[at] ~= key
-    if state then
-      keep(key, found, state, added, kept_reset)
+      if keys[at] ~= key then break end
+      if state then raw, stored = state, type(state) == 'number' and state or nil end
+    end
+    if kept then
+      keep(key, found, kept, added, kept_reset)
     end
   end
   first = at

@@ -1,6 +1,7 @@
 -- The reply of many attempts, see decide-many.lua.
 local numbers, more, has_more, failures = ...
-local attempts, format = #KEYS, string.format
+local call, format = redis.call, string.format
+local attempts = #KEYS
 local text
 if failures then
   local lines = { format('%d', numbers[1]) }
