@@ -65,7 +65,7 @@ async function callsFor(work: () => Promise<unknown>): Promise<number> {
 describe.each([
   // Where more wait than four calls hold, calls get larger.
   ['ioredis client', 50],
-  ['node-redis client', 128],
+  ['node-redis client', 50],
   ['valkey-glide client', 64],
 ])('%s', (title, most) => {
   let connection: Connection;
