@@ -1,0 +1,166 @@
+/** The rate limit service over gRPC, with health and reflection beside it. Nothing here knows what a limit is. */
+import {
+  type Metadata,
+  Server,
+  ServerCredentials,
+  type ServerUnaryCall,
+  type ServiceDefinition,
+  type sendUnaryData,
+  status,
+} from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
+import { ReflectionService } from '@grpc/reflection';
+import { HealthImplementation, protoPath } from 'grpc-health-check';
+import { type RateLimitRequest, ServiceError } from '../request.ts';
+import type { RateLimitResponse } from '../response.ts';
+import { PROTOS, typedMethod } from './protos.ts';
+
+export interface GrpcOptions {
+  answer(request: RateLimitRequest): Promise<RateLimitResponse>;
+  /** Throws when whoever asks may not. */
+  guard(authorization: string | undefined): void;
+  /** Told of what is no mistake of the client. */
+  onError(error: unknown): void;
+  /** Asked again and again while the server listens. */
+  isHealthy(): Promise<boolean>;
+  readonly maxMessageBytes?: number | undefined;
+}
+
+export interface GrpcServer {
+  /** Resolves to the port. */
+  listen(port: number, host: string): Promise<number>;
+  /** Not healthy from now on; finishes what it has. What takes longer is cut off. */
+  drain(timeoutMs: number): Promise<void>;
+}
+
+const MAX_MESSAGE_BYTES = 256 * 1024;
+const MAX_CONCURRENT_STREAMS = 10_000;
+/** So that clients find new servers behind a balancer now and then. */
+const MAX_CONNECTION_AGE_MS = 24 * 3600 * 1000;
+const CONNECTION_AGE_GRACE_MS = 60_000;
+
+/** The whole server, and the service by the name that the reference server has for it. */
+const HEALTH_NAMES = ['', 'ratelimit'] as const;
+
+const REFLECTION = new ReflectionService({ ...PROTOS, ...loadSync(protoPath) });
+
+export function createGrpcServer(options: GrpcOptions): GrpcServer {
+  const calls: Calls = { underWay: 0 };
+  const server = new Server({
+    'grpc.max_receive_message_length': options.maxMessageBytes ?? MAX_MESSAGE_BYTES,
+    'grpc.max_concurrent_streams': MAX_CONCURRENT_STREAMS,
+    'grpc.max_connection_age_ms': MAX_CONNECTION_AGE_MS,
+    'grpc.max_connection_age_grace_ms': CONNECTION_AGE_GRACE_MS,
+  });
+  const health = new HealthImplementation(Object.fromEntries(HEALTH_NAMES.map((name) => [name, 'SERVING' as const])));
+  const setHealthy = (isHealthy: boolean): void => {
+    for (const name of HEALTH_NAMES) health.setStatus(name, isHealthy ? 'SERVING' : 'NOT_SERVING');
+  };
+  const watch = healthWatch(options.isHealthy, setHealthy);
+  const service = { ShouldRateLimit: typedMethod() } as unknown as ServiceDefinition;
+  server.addService(service, { ShouldRateLimit: handler(options, calls) });
+  health.addToServer(server);
+  REFLECTION.addToServer(server);
+  return {
+    async listen(port, host) {
+      await watch.start();
+      return listen(server, port, host);
+    },
+    async drain(timeoutMs) {
+      watch.stop();
+      setHealthy(false);
+      await shutDown(server, calls, timeoutMs);
+    },
+  };
+}
+
+const HEALTH_INTERVAL_MS = 1000;
+
+function healthWatch(isHealthy: GrpcOptions['isHealthy'], set: (isHealthy: boolean) => void) {
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+  const look = async (): Promise<void> => {
+    const healthy = await isHealthy();
+    if (!isStopped) set(healthy);
+  };
+  return {
+    async start(): Promise<void> {
+      await look();
+      timer = setInterval(() => void look(), HEALTH_INTERVAL_MS).unref();
+    },
+    stop(): void {
+      isStopped = true;
+      clearInterval(timer);
+    },
+  };
+}
+
+type Call = ServerUnaryCall<RateLimitRequest, RateLimitResponse>;
+
+interface Calls {
+  underWay: number;
+}
+
+function handler({ answer, guard, onError }: GrpcOptions, calls: Calls) {
+  return (call: Call, callback: sendUnaryData<RateLimitResponse>): void => {
+    try {
+      guard(authorizationIn(call.metadata));
+    } catch (error) {
+      callback({ code: status.UNAUTHENTICATED, details: (error as Error).message });
+      return;
+    }
+    calls.underWay += 1;
+    answer(call.request)
+      .then(
+        (response) => callback(null, response),
+        (error: unknown) => {
+          if (!(error instanceof ServiceError)) onError(error);
+          callback({ code: status.UNKNOWN, details: errorMessage(error) });
+        },
+      )
+      .finally(() => {
+        calls.underWay -= 1;
+      });
+  };
+}
+
+function authorizationIn(metadata: Metadata): string | undefined {
+  return metadata.get('authorization')[0]?.toString();
+}
+
+/** With what the store said, if it was the store. */
+function errorMessage(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+}
+
+function listen(server: Server, port: number, host: string): Promise<number> {
+  const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return new Promise((resolve, reject) => {
+    server.bindAsync(address, ServerCredentials.createInsecure(), (error, bound) => {
+      if (error === null) resolve(bound);
+      else reject(new Error(`cannot listen for gRPC on ${address}: ${error.message}`));
+    });
+  });
+}
+
+const LOOK_MS = 50;
+
+/** Streams that never end, such as one who watches the health, are not waited for once no call is under way. */
+function shutDown(server: Server, calls: Calls, timeoutMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const endsAt = performance.now() + timeoutMs;
+    let idleLooks = 0;
+    const timer = setInterval(() => {
+      idleLooks = calls.underWay === 0 ? idleLooks + 1 : 0;
+      if (idleLooks >= IDLE_LOOKS || performance.now() > endsAt) server.forceShutdown();
+    }, LOOK_MS);
+    server.tryShutdown(() => {
+      clearInterval(timer);
+      resolve();
+    });
+  });
+}
+
+/** Time for the last answers, and for the news that the server is not healthy, to get out. */
+const IDLE_LOOKS = 5;

@@ -1,0 +1,114 @@
+/** The JSON form of protobuf messages: fields in camelCase or snake_case, what is zero or empty left out, and no field that is unknown. */
+import { isFields } from '../config/fields.ts';
+import { type Descriptor, type Entry, type LimitOverride, type RateLimitRequest, ServiceError } from './request.ts';
+import type { DescriptorStatus, RateLimitResponse } from './response.ts';
+import { UNITS, type Unit } from './unit.ts';
+
+/** Throws a ServiceError for what is no such message. */
+export function readRequest(value: unknown): RateLimitRequest {
+  const { domain, descriptors, hitsAddend } = message(value, ['domain', 'descriptors', 'hitsAddend']);
+  return {
+    domain: text(domain, 'domain'),
+    descriptors: list(descriptors, 'descriptors').map(readDescriptor),
+    hitsAddend: whole(hitsAddend, 'hitsAddend', 2 ** 32 - 1),
+  };
+}
+
+function readDescriptor(value: unknown): Descriptor {
+  const { entries, limit, hitsAddend } = message(value, ['entries', 'limit', 'hitsAddend']);
+  return {
+    entries: list(entries, 'entries').map(readEntry),
+    ...(limit === undefined ? {} : { limit: readOverride(limit) }),
+    ...(hitsAddend === undefined ? {} : { hitsAddend: whole(hitsAddend, 'hitsAddend', 2 ** 64) }),
+  };
+}
+
+function readEntry(value: unknown): Entry {
+  const { key, value: text_ } = message(value, ['key', 'value']);
+  return { key: text(key, 'key'), value: text(text_, 'value') };
+}
+
+function readOverride(value: unknown): LimitOverride {
+  const { requestsPerUnit, unit } = message(value, ['requestsPerUnit', 'unit']);
+  return { requestsPerUnit: whole(requestsPerUnit, 'requestsPerUnit', 2 ** 32 - 1), unit: unitIn(unit) };
+}
+
+/** The week came later, and only to answers. */
+const OVERRIDE_UNITS: readonly Unit[] = UNITS.filter((unit) => unit !== 'WEEK');
+
+function unitIn(value: unknown): Unit {
+  if (value === undefined) return 'UNKNOWN';
+  if (typeof value === 'string' && OVERRIDE_UNITS.includes(value as Unit)) return value as Unit;
+  if (Number.isInteger(value)) return OVERRIDE_UNITS[value as number] ?? 'UNKNOWN';
+  throw invalid('unit', `one of ${OVERRIDE_UNITS.join(', ')}`);
+}
+
+/** The fields of a message by their names in camelCase. Null is as good as left out. */
+function message<Name extends string>(value: unknown, known: readonly Name[]): Partial<Record<Name, unknown>> {
+  if (!isFields(value)) throw invalid('message', 'an object');
+  const fields: Partial<Record<Name, unknown>> = {};
+  for (const [given, field] of Object.entries(value)) {
+    const name = known.find((name) => given === name || given === snakeCase(name));
+    if (name === undefined) throw new ServiceError(`unknown field "${given.slice(0, 60)}"`);
+    if (fields[name] !== undefined) throw new ServiceError(`duplicate field "${name}"`);
+    if (field !== null) fields[name] = field;
+  }
+  return fields;
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function text(value: unknown, field: string): string {
+  if (value === undefined) return '';
+  if (typeof value === 'string') return value;
+  throw invalid(field, 'a text');
+}
+
+function list(value: unknown, field: string): readonly unknown[] {
+  if (value === undefined) return [];
+  if (Array.isArray(value)) return value;
+  throw invalid(field, 'a list');
+}
+
+/** A number, or a text of one. */
+function whole(value: unknown, field: string, most: number): number {
+  if (value === undefined) return 0;
+  const number = typeof value === 'string' && /^\d{1,20}$/.test(value) ? Number(value) : value;
+  if (Number.isInteger(number) && (number as number) >= 0 && (number as number) <= most) return number as number;
+  throw invalid(field, `a whole number from 0 to ${most}`);
+}
+
+function invalid(field: string, expected: string): ServiceError {
+  return new ServiceError(`invalid value for field ${field}: expected ${expected}`);
+}
+
+export function responseJson({
+  overallCode,
+  statuses,
+  responseHeadersToAdd,
+  dynamicMetadata,
+}: RateLimitResponse): object {
+  return {
+    overallCode,
+    statuses: statuses.map(statusJson),
+    ...(responseHeadersToAdd.length === 0 ? {} : { responseHeadersToAdd }),
+    ...(dynamicMetadata === undefined ? {} : { dynamicMetadata }),
+  };
+}
+
+function statusJson({ code, currentLimit, limitRemaining, durationUntilReset }: DescriptorStatus): object {
+  return {
+    code,
+    ...(currentLimit === undefined ? {} : { currentLimit: withoutEmpty(currentLimit) }),
+    ...(limitRemaining === 0 ? {} : { limitRemaining }),
+    ...(durationUntilReset === undefined ? {} : { durationUntilReset: `${durationUntilReset}s` }),
+  };
+}
+
+function withoutEmpty(fields: object): object {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== 0 && value !== '' && value !== 'UNKNOWN'),
+  );
+}

@@ -1,0 +1,113 @@
+/** From the text of an envoyproxy/ratelimit file to a domain, or to everything that is wrong with it. */
+import { kindOf } from '../config/fields.ts';
+import { type FileProblem, type Path, type Problem, Problems } from '../config/problem.ts';
+import { parseYaml } from '../config/yaml-file.ts';
+import { checkKeys } from './check-keys.ts';
+import type { EnvoyDomain, Node, Rule } from './domain.ts';
+import { isYamlMap, parseEnvoyYaml, type YamlMap } from './envoy-yaml.ts';
+import { compositeOf, duplicatesIn, duplicateText, levelOf } from './level.ts';
+import { readMetadata } from './read-metadata.ts';
+import { readRateLimit } from './read-rate-limit.ts';
+import { readFlag, readText } from './read-value.ts';
+
+export interface EnvoyFile {
+  /** Undefined when there are problems. */
+  readonly domain: EnvoyDomain | undefined;
+  /** In the order of lines. */
+  readonly problems: readonly FileProblem[];
+}
+
+export function readEnvoyFile(file: string, text: string): EnvoyFile {
+  const problems = new Problems(parseYaml(text).locate);
+  const domain = readDomain(file, dataOf(text, problems), problems);
+  const sorted = problems.list.sort((one, other) => one.line - other.line || one.column - other.column);
+  return { domain: sorted.length === 0 ? domain : undefined, problems: sorted.map((problem) => told(file, problem)) };
+}
+
+/** `FILE: text` to the letter as the reference server has it, so that whoever looks for that finds it, and then where it stands. */
+function told(file: string, { message, line, column, path }: Problem): FileProblem {
+  const place = `line ${line}, column ${column}${path === '' ? '' : `: ${path}`}`;
+  return { file, path: '', message: `${message} (${place})` };
+}
+
+function dataOf(text: string, problems: Problems): unknown {
+  try {
+    return parseEnvoyYaml(text);
+  } catch (error) {
+    problems.add([], `error loading config file: ${(error as Error).message}`);
+    return undefined;
+  }
+}
+
+function readDomain(file: string, data: unknown, problems: Problems): EnvoyDomain | undefined {
+  if (problems.list.length > 0) return undefined;
+  if (!isYamlMap(data)) {
+    problems.add([], `error loading config file: expected a map with domain and descriptors, got ${kindOf(data)}`);
+    return undefined;
+  }
+  checkKeys(data, [], problems);
+  const name = readText(data.get('domain'), ['domain'], problems);
+  if (name === '') problems.add(['domain'], 'config file cannot have empty domain');
+  const nodes = readNodes(data.get('descriptors'), ['descriptors'], { domain: name, above: [], problems });
+  return { name, file, nodes, level: levelOf(nodes) };
+}
+
+interface Reading {
+  readonly domain: string;
+  /** The composites of the descriptors around this one. */
+  readonly above: readonly string[];
+  readonly problems: Problems;
+}
+
+function readNodes(value: unknown, path: Path, reading: Reading): readonly Node[] {
+  const { domain, problems } = reading;
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) {
+    problems.add(path, `error loading config file: descriptors: expected a list, got ${kindOf(value)}`);
+    return [];
+  }
+  const places = new Map<Node, Path>();
+  value.forEach((item: unknown, index) => {
+    const at = [...path, index];
+    const node = isYamlMap(item) ? readNode(item, at, reading) : undefined;
+    if (node !== undefined) places.set(node, at);
+  });
+  const nodes = [...places.keys()];
+  for (const node of duplicatesIn(nodes)) problems.add(places.get(node)!, duplicateText(domain, node));
+  return nodes;
+}
+
+function readNode(map: YamlMap, path: Path, reading: Reading): Node | undefined {
+  const { problems, above } = reading;
+  const key = readText(map.get('key'), [...path, 'key'], problems);
+  if (key === '') {
+    problems.add(path, 'descriptor has empty key');
+    return undefined;
+  }
+  const value = readText(map.get('value'), [...path, 'value'], problems) || undefined;
+  const composite = compositeOf(key, value);
+  const sharesThreshold = readFlag(map.get('share_threshold'), [...path, 'share_threshold'], problems);
+  if (sharesThreshold && !composite.includes('*')) {
+    const expected = "share_threshold can only be used with wildcard values (containing '*')";
+    problems.add([...path, 'share_threshold'], `${expected}, but found key '${composite}'`);
+  }
+  const ownPath = [...above, composite];
+  return {
+    ...{ key, value, path: ownPath, sharesThreshold },
+    valueToMetric: readFlag(map.get('value_to_metric'), [...path, 'value_to_metric'], problems),
+    rule: readRule(map, path, problems),
+    children: levelOf(readNodes(map.get('descriptors'), [...path, 'descriptors'], { ...reading, above: ownPath })),
+  };
+}
+
+function readRule(map: YamlMap, path: Path, problems: Problems): Rule | undefined {
+  const flag = (name: string): boolean => readFlag(map.get(name), [...path, name], problems);
+  const rateLimit = readRateLimit(map.get('rate_limit'), [...path, 'rate_limit'], problems);
+  const rule = {
+    shadow: flag('shadow_mode'),
+    quota: flag('quota_mode'),
+    detailedMetric: flag('detailed_metric'),
+    metadata: readMetadata(map.get('metadata'), [...path, 'metadata'], problems),
+  };
+  return rateLimit === undefined ? undefined : { ...rateLimit, ...rule };
+}

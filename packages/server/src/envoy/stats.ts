@@ -1,0 +1,99 @@
+/**
+ * What Prometheus reads of the Envoy service, under the names that the reference server's exporter gives it. Rules are named by the file, so
+ * the number of series is bounded by it; what clients send is named only where a rule asks for it, and only so many of them.
+ */
+import type { EnvoyDomain } from './domain.ts';
+import type { MetricName } from './match.ts';
+
+const COUNTS = [
+  ...(['total_hits', 'over_limit', 'near_limit', 'within_limit'] as const),
+  ...(['over_limit_with_local_cache', 'shadow_mode'] as const),
+];
+type Counts = Record<(typeof COUNTS)[number], number>;
+type Event = 'domain_not_found' | 'global_shadow_mode' | 'service_error' | 'redis_error';
+
+/** Series whose name holds what clients sent. Further ones count for the rule as the file names it. */
+const MAX_OPEN_SERIES = 1000;
+
+export class EnvoyStats {
+  /** By labels. */
+  readonly #rules = new Map<string, Counts>();
+  /** The same by the path of the file, which is an object that lives as long as the config does. */
+  readonly #byPath = new WeakMap<readonly string[], Counts>();
+  #openSeries = 0;
+  readonly #events: Record<Event, number> = {
+    domain_not_found: 0,
+    global_shadow_mode: 0,
+    service_error: 0,
+    redis_error: 0,
+  };
+  #requests = 0;
+
+  requested(): void {
+    this.#requests += 1;
+  }
+
+  happened(event: Event): void {
+    this.#events[event] += 1;
+  }
+
+  hit({ name }: EnvoyDomain, metric: MetricName, counts: Partial<Counts>): void {
+    const sums = this.#countsOf(name, metric);
+    for (const count of COUNTS) sums[count] += counts[count] ?? 0;
+  }
+
+  /** Nothing before the first request: who does not use Envoy need not see it. */
+  lines(reloads: { readonly applied: number; readonly rejected: number }): readonly string[] {
+    if (this.#requests === 0) return [];
+    const total = (name: string, value: number): string[] => [`# TYPE ${name} counter`, `${name} ${value}`];
+    return [
+      ...COUNTS.flatMap((count) => this.#ruleLines(count)),
+      ...total('ratelimit_service_total_requests', this.#requests),
+      ...total('ratelimit_service_domain_not_found', this.#events.domain_not_found),
+      ...total('ratelimit_service_global_shadow_mode', this.#events.global_shadow_mode),
+      ...total('ratelimit_service_call_should_rate_limit_service_error', this.#events.service_error),
+      ...total('ratelimit_service_call_should_rate_limit_redis_error', this.#events.redis_error),
+      ...total('ratelimit_service_config_load_success', reloads.applied),
+      ...total('ratelimit_service_config_load_error', reloads.rejected),
+    ];
+  }
+
+  #ruleLines(count: keyof Counts): string[] {
+    const name = `ratelimit_service_rate_limit_${count}`;
+    return [
+      `# TYPE ${name} counter`,
+      ...[...this.#rules].map(([labels, counts]) => `${name}{${labels}} ${counts[count]}`),
+    ];
+  }
+
+  #countsOf(domain: string, { path, isOpen, fixedPath }: MetricName): Counts {
+    const found = this.#byPath.get(path);
+    if (found !== undefined) return found;
+    const labels = labelsOf(domain, path);
+    const counts = this.#rules.get(labels);
+    if (counts !== undefined) return this.#remembered(path, counts);
+    if (isOpen && this.#openSeries >= MAX_OPEN_SERIES) {
+      return this.#countsOf(domain, { path: fixedPath, isOpen: false, fixedPath });
+    }
+    if (isOpen) this.#openSeries += 1;
+    const none = Object.fromEntries(COUNTS.map((count) => [count, 0])) as Counts;
+    this.#rules.set(labels, none);
+    return this.#remembered(path, none);
+  }
+
+  #remembered(path: readonly string[], counts: Counts): Counts {
+    this.#byPath.set(path, counts);
+    return counts;
+  }
+}
+
+function labelsOf(domain: string, path: readonly string[]): string {
+  const keys = path.map((composite, index) => `key${index + 1}="${escaped(composite)}"`);
+  return [`domain="${escaped(domain)}"`, ...keys].join(',');
+}
+
+const MAX_LABEL_LENGTH = 256;
+
+function escaped(text: string): string {
+  return text.slice(0, MAX_LABEL_LENGTH).replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+}

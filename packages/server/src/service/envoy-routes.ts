@@ -1,0 +1,56 @@
+/** The HTTP side of the Envoy service, with the statuses and texts of the reference server. */
+import { dumpDomains } from '../envoy/dump.ts';
+import { readRequest, responseJson } from '../envoy/protojson.ts';
+import { ServiceError } from '../envoy/request.ts';
+import { type EnvoyContext, shouldRateLimit } from '../envoy/should-rate-limit.ts';
+import { type Answer, json, text } from './answer.ts';
+import { toHttpError } from './http-error.ts';
+import { readJson } from './read-body.ts';
+import type { Asked, Route, RouteContext } from './routes.ts';
+
+export function envoyContext({ limits, metrics, envoy: settings }: RouteContext): EnvoyContext {
+  return { domains: limits.config.envoy, limiter: limits.limiter, settings, stats: metrics.envoy };
+}
+
+/** Not while it drains, while the store is away and nobody answers in its place, or without a domain where one is wanted. */
+export async function isHealthy({ store, isDraining, envoy, limits }: RouteContext): Promise<boolean> {
+  if (isDraining() || (envoy.needsConfig && (limits.config.envoy?.size ?? 0) === 0)) return false;
+  return !store.failsClosed || (await store.isUp());
+}
+
+async function answerJson({ request }: Asked, context: RouteContext): Promise<Answer> {
+  try {
+    const asked = readRequest(await readJson(request, context.bodyLimits));
+    const response = await shouldRateLimit(asked, envoyContext(context));
+    return json(response.overallCode === 'OK' ? 200 : 429, responseJson(response));
+  } catch (error) {
+    return badRequest(error, context);
+  }
+}
+
+/** What the client did wrong, and what the store failed, which the log is told of. Bodies that are too long or too slow are told as everywhere. */
+function badRequest(error: unknown, { onError }: RouteContext): Answer {
+  const { status } = toHttpError(error);
+  if (!(error instanceof ServiceError) && status !== 400 && status !== 503) throw error;
+  if (!(error instanceof ServiceError)) onError(error);
+  return text(400, 'Bad Request\n');
+}
+
+/** The reference server does not look at the method. */
+const ANY_METHOD = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+export const ENVOY_ROUTES: readonly Route[] = [
+  { methods: ANY_METHOD, path: '/json', access: 'use', handle: answerJson },
+  {
+    methods: ['GET'],
+    path: '/healthcheck',
+    access: 'open',
+    handle: async (_, context) => ((await isHealthy(context)) ? text(200, 'OK') : text(500, 'Internal Server Error\n')),
+  },
+  {
+    methods: ['GET'],
+    path: '/rlconfig',
+    access: 'use',
+    handle: async (_, { limits }) => text(200, dumpDomains(limits.config.envoy ?? new Map())),
+  },
+];
