@@ -12,9 +12,12 @@ const subpaths = Object.keys(library.exports).map((name) => name.replace('.', 's
 
 /** Folder -> the folders it may import from, itself aside. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  config: [],
-  service: ['config'],
-  cli: ['config', 'service'],
+  config: ['envoy'],
+  envoy: ['config'],
+  'envoy/grpc': ['envoy'],
+  service: ['config', 'envoy'],
+  lab: ['config', 'service'],
+  cli: ['config', 'envoy', 'service', 'lab'],
 };
 
 const BANS: readonly { readonly pattern: RegExp; readonly instead: string; readonly except?: readonly string[] }[] = [
@@ -54,5 +57,5 @@ describe.each(sources)('%s', (file) => {
 
 test('the package holds its command, its code and its examples, at exact versions', () => {
   expect(Object.values(manifest.dependencies).every((version) => /^\d+\.\d+\.\d+$/.test(String(version)))).toBe(true);
-  expect(manifest.files).toEqual(['bin', 'dist', 'examples']);
+  expect(manifest.files).toEqual(['bin', 'dist', 'examples', 'proto']);
 });

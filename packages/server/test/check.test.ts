@@ -1,4 +1,5 @@
 /** The endpoints for gateways: a status, all headers, and a body that says why. */
+import { fallback, layered } from 'sluice/layers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type RunningService, startService } from './support.ts';
 
@@ -36,12 +37,35 @@ describe('/v1/check/:policy', () => {
     expect([status, headers.get('retry-after')]).toEqual([403, '1']);
   });
 
+  test('denied for nginx: the problem also in a header, because nginx drops the body', async () => {
+    await running.get('/v1/check/api?key=a&cost=10');
+    const { headers, text } = await running.get('/v1/check/api?key=a&deny=403');
+    expect(headers.get('x-sluice-problem')).toBe(text);
+    expect((await running.get('/v1/check/api?key=a')).headers.get('x-sluice-problem')).toBeNull();
+  });
+
+  test('deny=403 does not hide that a limiter fails closed', async () => {
+    const fail = () => Promise.reject(new Error('away'));
+    const store = layered({ decide: fail, change: fail, forget: fail, history: fail }, fallback({ to: 'deny' }));
+    const failsClosed = { failsClosed: true, description: 'away', isUp: async () => false, close: async () => {} };
+    const service = await startService({ store: { store, ...failsClosed } });
+    expect((await service.get('/v1/check/api?key=a&deny=403')).status).toBe(503);
+    await service.stop();
+  });
+
   test.each([
     ['query', '/v1/check/api?key=a', {}, 'a'],
     ['header', '/v1/check/api', { 'x-sluice-key': 'b' }, 'b'],
     ['a header of the request', '/v1/check/api?by=header:x-api-key', { 'x-api-key': 'k' }, 'header:x-api-key:k'],
     ['the address', '/v1/check/api?by=ip', { 'x-forwarded-for': '6.6.6.6, 9.9.9.9' }, 'ip:9.9.9.9'],
     ['the first there is', '/v1/check/api?by=header:x-api-key%7Cip', {}, 'ip:127.0.0.1'],
+    [
+      "the URL, before a header that may be the client's",
+      '/v1/check/api?by=ip',
+      { 'x-sluice-key': 'b' },
+      'ip:127.0.0.1',
+    ],
+    ['the URL, before all else', '/v1/check/api?key=a&by=ip', { 'x-sluice-key': 'b' }, 'a'],
   ])('the key from %s', async (_, path, headers, key) => {
     expect((await running.get(path, headers)).status).toBe(200);
     expect((await running.post('/v1/peek', { policy: 'api', key })).body.remaining).toBe(9);
@@ -95,6 +119,14 @@ describe('/v1/check, by the rules', () => {
   test('as nginx describes a request', async () => {
     const headers = { 'x-original-uri': '/a?b', 'x-original-method': 'PUT', 'x-plan': 'pro' };
     expect((await running.get('/v1/check', headers)).body).toMatchObject({ allowed: true, remaining: 99 });
+  });
+
+  test('two descriptions that differ', async () => {
+    const asked = await check('/a', { 'x-original-uri': '/health' });
+    expect(asked).toMatchObject({ status: 400, body: { path: 'x-original-uri' } });
+    const method = await check('/a', { 'x-forwarded-method': 'POST', 'x-original-method': 'GET' });
+    expect(method).toMatchObject({ status: 400, body: { path: 'x-original-method' } });
+    expect((await check('/health', { 'x-original-uri': '/health' })).status).toBe(200);
   });
 
   test('unlimited', async () => {

@@ -1,11 +1,11 @@
 /** The command line: what it prints and how it ends, against a server and straight on Redis. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningServer, startServer } from '../../../tools/servers/index.ts';
-import { main } from '../src/cli/main.ts';
+import { run } from './run.ts';
 import { CONFIG, type RunningService, startService } from './support.ts';
 
 const sample = fileURLToPath(new URL('../examples/policies.yaml', import.meta.url));
@@ -16,22 +16,10 @@ writeFileSync(config, CONFIG);
 writeFileSync(bad, 'policies:\n  api: { algorithm: token-bucket, capacity: 0, refillRate: 1 }\ntypo: 1\n');
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The command in this process: its exit code and what it said. */
-async function run(args: readonly string[], environment: Record<string, string> = {}) {
-  const said = { out: '', error: '' };
-  const code = await main(args, {
-    out: (text) => {
-      said.out += `${text}\n`;
-    },
-    error: (text) => {
-      said.error += `${text}\n`;
-    },
-    environment,
-  });
-  return { code, ...said };
-}
-
-const COMMANDS = ['serve', 'check', 'explain', 'schema', 'attempt', 'peek', 'reset', 'block', 'unblock'];
+const COMMANDS = [
+  ...['serve', 'check', 'explain', 'schema'],
+  ...['attempt', 'peek', 'refund', 'reset', 'block', 'unblock', 'inspect', 'top'],
+];
 
 describe('help', () => {
   test('lists every command', async () => {
@@ -51,6 +39,11 @@ describe('help', () => {
   });
 });
 
+test.each(['--version', '-V'])('%s', async (flag) => {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  expect(await run([flag])).toEqual({ code: 0, out: `sluice ${version}\n`, error: '' });
+});
+
 describe('check', () => {
   test('a good file', async () => {
     expect(await run(['check', sample])).toMatchObject({ code: 0, out: `${sample}: 4 policies, 4 rules\n` });
@@ -62,6 +55,7 @@ describe('check', () => {
       1,
       [
         expect.stringContaining('4 policies'),
+        `${bad}:2:3: policies.api: is in ${sample} already`,
         expect.stringContaining(`${bad}:2:35: policies.api.capacity: expected a whole number`),
         expect.stringContaining(`${bad}:3:1: typo: no such field`),
         expect.stringContaining('missing.yaml: cannot be read'),
@@ -80,11 +74,33 @@ describe('explain', () => {
 });
 
 test.each([
+  [{ SLUICE_PORT: 'x' }, '--port: expected a number'],
+  [{ SLUICE_FALLBACK: 'x' }, '--fallback: expected local or allow or deny'],
+  [{ SLUICE_PROTECT: 'x' }, '--protect: expected changes or everything'],
+  [{ SLUICE_REDIS: 'x' }, '--redis: expected redis://'],
+  [{ SLUICE_LOG_REQUESTS: 'maybe' }, 'SLUICE_LOG_REQUESTS: expected 1, true, 0 or false'],
+  [{ SLUICE_TOKEN: '' }, '--token: expected a text'],
+])('serve with %o is wrong usage', async (environment, message) => {
+  expect(await run(['serve'], environment)).toMatchObject({ code: 2, error: expect.stringContaining(message) });
+});
+
+test.each([
   [['what'], 'there is no command "what"'],
   [['check'], 'which file?'],
   [['check', '--fast'], "Unknown option '--fast'"],
   [['explain', sample], "expected --request 'METHOD /path'"],
-  [['explain', '--request', 'GET /'], 'expected one file'],
+  [['explain', '--request', 'GET /'], 'which file?'],
+  [['ckeck'], 'there is no command "ckeck". Did you mean check?'],
+  [['pek'], 'Did you mean peek?'],
+  [['check', sample, '--jsno'], "Unknown option '--jsno'. Did you mean --json?"],
+  [['serve', '--conifg', sample], 'Did you mean --config?'],
+  [['serve', '--redis', 'localhost:6379'], '--redis: expected redis://host:6379, redis+cluster://'],
+  [['serve', '--redis', 'rediss://localhost', '--redis-ca', '/nowhere.pem'], '--redis-ca: cannot be read'],
+  [['serve', '--max-keys', '0'], '--max-keys: expected a number from 1'],
+  [['inspect', 'a'], 'expected --redis ADDRESS'],
+  [['inspect', '--redis', 'redis://x'], 'expected one key'],
+  [['top', 'a'], 'unexpected "a"'],
+  [['top', '--seconds', '61'], '--seconds: expected a number from 1 to 60'],
   [['explain', sample, '--request', 'GET /', '--header', 'x'], 'expected --header NAME:VALUE'],
   [['attempt'], 'expected one key'],
   [['attempt', 'a', 'b', '--policy', 'x'], 'expected one key'],
@@ -111,6 +127,7 @@ const STORY: readonly (readonly [args: string, code: number, out: string | RegEx
   ['attempt a --policy daily --cost 21', 1, /^denied: 2 of 20 left \(daily\), this cost never fits$/],
   ['peek a --policy daily --cost 3', 1, /^denied/],
   ['attempt a --policy daily --policy api --cost 2', 0, /^allowed: 0 of 20 left \(daily\)/],
+  ['refund a --policy daily --cost 3', 0, /^done: 3 given back, 3 of 20 left \(daily\)$/],
   ['reset a --policy daily', 0, /^done/],
   ['attempt a --policy daily', 0, /^allowed: 19 of 20/],
   ['block a --policy daily --for 10m', 0, /^done: blocked for 600 s$/],

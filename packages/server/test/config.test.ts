@@ -12,6 +12,8 @@ const sample = new URL('../examples/policies.yaml', import.meta.url);
 const API = 'policies:\n  api: { algorithm: token-bucket, capacity: 5, refillRate: 1/s }\n';
 const rule = (text: string): string => `${API}rules:\n  - ${text}\n`;
 const override = (text: string): string => `${API}overrides:\n  - ${text}\n`;
+const jwt = (text: string): string => `${API}jwt: ${text}\n`;
+const ENVIRONMENT = { SECRET: 'a secret of some length', JWT_SECRET: 'another one of some length' };
 const policy = (text: string): string => `policies:\n  api: ${text}\n`;
 
 /** Text, whether the schema sees it too, and each problem as line:column path: the beginning of the message. */
@@ -19,7 +21,7 @@ const BAD: readonly (readonly [text: string, seenBySchema: boolean, ...problems:
   ['', true, '1:1 : expected a map of policies, rules'],
   ['policies: {}', true, '1:1 policies: expected a map of at least one policy'],
   ['policies: []', true, '1:1 policies: expected a map of at least one policy'],
-  [`${API}typo: 1`, true, '3:1 typo: no such field; there are policies, rules, overrides, trustedProxies'],
+  [`${API}typo: 1`, true, '3:1 typo: no such field; there are policies, rules, overrides, trustedProxies, jwt'],
   [policy('5'), true, '2:3 policies.api: expected a policy: a map with an algorithm'],
   [policy('{ algorithm: leaky }'), true, '2:10 policies.api.algorithm: expected one of fixed-window,'],
   [
@@ -74,7 +76,11 @@ const BAD: readonly (readonly [text: string, seenBySchema: boolean, ...problems:
     '4:38 rules[0].policies[2]: "api" is there already',
   ],
   [rule('{ key: ip, policy: api, cost: -1 }'), true, '4:29 rules[0].cost: expected a whole number of at least 0'],
-  [rule('{ key: ip, policy: api, plan: pro }'), true, '4:29 rules[0].plan: expected header:NAME, got "pro"'],
+  [
+    rule('{ key: ip, policy: api, plan: pro }'),
+    true,
+    '4:29 rules[0].plan: expected header:NAME or claim:NAME, got "pro"',
+  ],
   [
     rule('{ key: ip, policy: api, match: { path: x } }'),
     true,
@@ -111,6 +117,45 @@ const BAD: readonly (readonly [text: string, seenBySchema: boolean, ...problems:
     '5:7 overrides[1].key: "a" has an override of api already',
   ],
   [`${API}trustedProxies: true`, true, '3:1 trustedProxies: byIp.trustedProxies: expected only your own proxies'],
+  [rule('{ key: claim:sub, policy: api }'), false, '4:7 rules[0].key: expected a section jwt'],
+  [rule('{ key: ip, policy: api, plan: claim:plan }'), false, '4:29 rules[0].plan: expected a section jwt'],
+  [
+    rule('{ key: ip, policy: api, match: { claim: { a: x } } }'),
+    false,
+    '4:38 rules[0].match.claim: expected a section',
+  ],
+  [
+    `${jwt('{ unverified: true }')}rules: [{ key: ip, policy: api, match: { claim: 5 } }]`,
+    true,
+    '4:42 rules[0].match.claim: exp',
+  ],
+  [jwt('5'), true, '3:1 jwt: expected a map of from, keys'],
+  [jwt('{}'), true, '3:1 jwt.keys: expected a list of keys, or unverified: true'],
+  [jwt('{ keys: [] }'), true, '3:8 jwt.keys: expected a list of keys'],
+  [jwt('{ unverified: true, keys: [{ algorithm: HS256, env: SECRET }] }'), true, '3:26 jwt.keys: not together with'],
+  [jwt('{ from: cookie, unverified: true }'), true, '3:8 jwt.from: expected header:NAME, got "cookie"'],
+  [
+    jwt('{ keys: [{ algorithm: none, key: "0123456789abcdef" }] }'),
+    true,
+    '3:17 jwt.keys[0].algorithm: expected one of HS256',
+  ],
+  [jwt('{ keys: [{ algorithm: HS256 }] }'), true, '3:15 jwt.keys[0]: expected either key or env, got neither'],
+  [
+    jwt('{ keys: [{ algorithm: HS256, env: NOTHING }] }'),
+    false,
+    '3:35 jwt.keys[0].env: expected a variable that holds the key, got nothing in NOTHING',
+  ],
+  [
+    jwt('{ keys: [{ algorithm: HS256, key: short }] }'),
+    false,
+    '3:35 jwt.keys[0].key: expected a secret of at least 16',
+  ],
+  [
+    jwt('{ keys: [{ algorithm: RS256, key: "0123456789abcdef" }] }'),
+    false,
+    '3:35 jwt.keys[0].key: expected a public RSA key in PEM',
+  ],
+  [jwt('{ keys: [{ algorithm: HS256, env: SECRET }], issuer: 5 }'), true, '3:51 jwt.issuer: expected a text, got 5'],
   ['policies: {', true, '1:12 : Flow map'],
   ['policies: 1\npolicies: 2', true, '2:1 : Map keys must be unique'],
 ];
@@ -127,7 +172,7 @@ describe('a bad file', () => {
   const rows = BAD.map(([text, seenBySchema, ...expected]) => ({ text, seenBySchema, expected }));
 
   test.each(rows)('$text', ({ text, seenBySchema, expected }) => {
-    const { config, problems } = readConfig(text);
+    const { config, problems } = readConfig(text, ENVIRONMENT);
     expect(config).toBeUndefined();
     const told = problems.map(({ line, column, path, message }) => `${line}:${column} ${path}: ${message}`);
     expect(told).toEqual(expected.map((text) => expect.stringContaining(text)));
@@ -154,11 +199,15 @@ const GOOD: readonly string[] = [
   rule('{ unlimited: true, match: { path: /health } }'),
   override('{ key: "a: b", policy: api, limits: { capacity: 7 }, until: 2027-01-31, reason: why not }'),
   `${API}trustedProxies: [10.0.0.0/8]\n`,
+  jwt('{ unverified: true, from: header:x-token }'),
+  `${jwt('{ keys: [{ algorithm: HS256, env: SECRET, kid: a }], issuer: me, audience: you }')}rules:
+  - { key: "claim:https://me/org + route | ip", policy: api, plan: claim:plan, match: { claim: { a: x*, b.c: true, d: false } } }`,
   readFileSync(sample, 'utf8'),
+  readFileSync(new URL('../examples/claims.yaml', import.meta.url), 'utf8'),
 ];
 
 test.each(GOOD)('a good file: %s', (text) => {
-  expect(readConfig(text).problems).toEqual([]);
+  expect(readConfig(text, ENVIRONMENT).problems).toEqual([]);
   expect(isOfSchema(parse(text)), JSON.stringify(isOfSchema.errors)).toBe(true);
 });
 

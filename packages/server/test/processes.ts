@@ -44,7 +44,7 @@ export async function serve(
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout.on('data', (chunk) => {
       out += chunk;
-      const [, found] = /listens on (\S+),/.exec(out) ?? [];
+      const [, found] = /(?:listens on |"url":")([^\s,"]+)[",]/.exec(out) ?? [];
       if (found !== undefined) resolve(found);
     });
     void ended.then((code) => reject(new Error(`ended with ${code}: ${logs}`)));

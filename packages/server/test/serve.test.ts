@@ -1,6 +1,6 @@
 /** `sluice serve` as a process: what it prints, how it reloads and ends, and several of them on one Redis. */
 import { once } from 'node:events';
-import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -95,23 +95,39 @@ describe('a changed config', () => {
     await server.stop();
   });
 
-  test('behind a symbolic link that is turned, as Kubernetes does', async () => {
-    writeFileSync(join(folder, 'one.yaml'), configWith(1));
-    writeFileSync(join(folder, 'two.yaml'), configWith(2));
-    const link = join(folder, 'link.yaml');
-    symlinkSync('one.yaml', link);
-    const server = await serve(['--config', link]);
-    expect(await limitAt(server.url)).toBe(1);
-    symlinkSync('two.yaml', `${link}.new`);
-    renameSync(`${link}.new`, link);
-    expect(
-      await eventually(
-        () => limitAt(server.url),
-        (limit) => limit === 2,
-      ),
-    ).toBe(2);
+  test('a ConfigMap whose link is turned, as Kubernetes does: other limits, and what was spent stays spent', async () => {
+    const mount = join(folder, 'mount');
+    const version = (name: string, limit: number): void => {
+      mkdirSync(join(mount, name), { recursive: true });
+      writeFileSync(join(mount, name, 'policies.yaml'), configWith(limit));
+      symlinkSync(name, join(mount, '..data_new'));
+      renameSync(join(mount, '..data_new'), join(mount, '..data'));
+    };
+    version('..1', 5);
+    symlinkSync('..data/policies.yaml', join(mount, 'policies.yaml'));
+    const server = await serve([], { SLUICE_CONFIG: mount });
+    await post(server.url, '/v1/attempt', { policy: 'api', key: 'a', cost: 3 });
+    version('..2', 7);
+    await eventually(
+      () => limitAt(server.url),
+      (limit) => limit === 7,
+    );
+    expect((await post(server.url, '/v1/peek', { policy: 'api', key: 'a' })).body).toMatchObject({
+      limit: 7,
+      remaining: 4,
+    });
+    expect((await ask(`${server.url}/metrics`, {})).text).toContain('sluice_config_reloads_total{result="applied"} 1');
     await server.stop();
   });
+});
+
+test('--json says where it listens and what it limits', async () => {
+  const server = await serve(['--json', '--config', sample]);
+  const { url, store, policies, rules } = JSON.parse(server.greeting);
+  expect([url, store]).toEqual([server.url, 'in the memory of this process']);
+  expect(policies[0]).toMatchObject({ name: 'api', algorithm: 'token-bucket', capacity: 100, shadow: false });
+  expect(rules).toEqual(['health checks', 'logins', 'search', 'the whole API']);
+  await server.stop();
 });
 
 test.each([
@@ -188,7 +204,7 @@ describe('on Redis', () => {
   test('starts without Redis, and says so', async () => {
     const server = await serve(['--config', file, '--redis', 'redis://:secret@127.0.0.1:1', '--fallback', 'deny']);
     expect(server.greeting).toContain('its state is on Redis at redis://127.0.0.1:1.');
-    expect(server.logs()).toMatchObject([{ level: 'warn', message: 'Redis does not answer yet' }]);
+    expect(server.logs()[0]).toMatchObject({ level: 'warn', message: 'Redis does not answer yet' });
     expect((await ask(`${server.url}/readyz`, {})).status).toBe(503);
     expect((await ask(`${server.url}/v1/check/api?key=a`, {})).status).toBe(503);
     await server.stop();

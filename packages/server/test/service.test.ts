@@ -24,9 +24,10 @@ describe('the token', () => {
 
   test.each(routes)('%s %s (%s)', async (method, path, access) => {
     expect(access === 'change').toBe(CHANGES.includes(path));
+    expect(access === 'see-keys').toBe(path === '/v1/live');
     for (const protect of ['changes', 'everything'] as const) {
       const service = await startService({ token: 'secret', protect });
-      const isGuarded = access === 'change' || (access === 'use' && protect === 'everything');
+      const isGuarded = access === 'change' || access === 'see-keys' || (access === 'use' && protect === 'everything');
       for (const authorization of ['', 'secret', 'Bearer', 'Bearer wrong', 'Basic secret', 'Bearer secret2']) {
         const { status } = await send(service, method, path, { authorization });
         expect(status === 401, `${protect} ${authorization}`).toBe(isGuarded);

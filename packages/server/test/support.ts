@@ -1,4 +1,6 @@
 /** A service on a socket of its own, with a clock that stands still, and ways to ask it. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { type ManualClock, manualClock, memoryStore } from 'sluice';
 import { readConfig } from '../src/config/read-config.ts';
 import { jsonLog } from '../src/service/log.ts';
@@ -76,4 +78,12 @@ export async function ask(url: string, init: RequestInit): Promise<Reply> {
   const text = await response.text();
   const isJson = /json/.test(response.headers.get('content-type') ?? '');
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
+}
+
+/** What is really in use: after a collection, for which the flag is set here. */
+export function heapBytes(): number {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  collect();
+  return process.memoryUsage().heapUsed;
 }

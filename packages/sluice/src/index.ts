@@ -51,6 +51,7 @@ export {
   type LeakyBucketPolicy,
   leakyBucket,
   type Policy,
+  policyMistakes,
   type SlidingWindowCounterPolicy,
   type SlidingWindowLogPolicy,
   slidingWindowCounter,

@@ -1,38 +1,71 @@
 /** `sluice explain`: which rules of a file match a request, and why. Asks no store and spends nothing. */
 import type { RequestView } from 'sluice/http';
 import { explain } from '../config/explain.ts';
-import { type Command, parseArguments } from './command.ts';
-import { requireConfig } from './config-file.ts';
-import { EXIT, UsageError } from './terminal.ts';
+import { explainDescriptors } from '../envoy/explain.ts';
+import type { Descriptor } from '../envoy/request.ts';
+import { loadConfig } from '../service/load-config.ts';
+import { type Arguments, type Command, parseArguments } from './command.ts';
+import { EXIT, type Terminal, UsageError } from './terminal.ts';
 
 export const explainCommand: Command = {
   name: 'explain',
   summary: 'Says which rules of a config match a request, and why.',
-  help: `Usage: sluice explain FILE --request 'METHOD /path' [--header NAME:VALUE]... [--ip ADDRESS] [--json]
+  help: `Usage: sluice explain PATH... --request 'METHOD /path' [--header NAME:VALUE]... [--ip ADDRESS] [--json]
+       sluice explain PATH... --domain NAME --descriptor KEY=VALUE,...
 
+  PATH       a file or folder of the config; several are one config
   --request  the request, such as 'GET /users/42'
   --header   a header of it; may be repeated
   --ip       the address it comes from; 127.0.0.1 by default
+  --json     the answer as JSON
+  --domain, --descriptor
+             of a file for Envoy: the domain, and what Envoy asks about; may be repeated
 
 Examples:
   sluice explain policies.yaml --request 'POST /login'
-  sluice explain policies.yaml --request 'GET /search/shoes' --header x-api-key:abc --header x-plan:pro`,
+  sluice explain policies.yaml --request 'GET /search/shoes' --header x-api-key:abc --header x-plan:pro
+  sluice explain ratelimit.yaml --domain shop --descriptor path=/login,remote_address=10.0.0.1
+  sluice explain policies.yaml rules/ --request 'GET /' --header "authorization: Bearer $TOKEN" --json`,
   async run(args, terminal) {
-    const flags = parseArguments(args, {
-      request: { type: 'string' },
-      header: { type: 'string', multiple: true },
-      ip: { type: 'string' },
-      json: { type: 'boolean' },
-    });
-    const [file] = flags.words;
-    if (file === undefined || flags.words.length > 1) throw new UsageError('expected one file');
+    const flags = parseArguments(
+      args,
+      {
+        request: { type: 'string' },
+        header: { type: 'string', multiple: true },
+        ip: { type: 'string' },
+        json: { type: 'boolean' },
+        domain: { type: 'string' },
+        descriptor: { type: 'string', multiple: true },
+      },
+      terminal,
+    );
+    if (flags.words.length === 0) throw new UsageError('which file?');
+    if (flags.text('domain') !== undefined) return explainEnvoy(flags, terminal);
     const view = viewOf(flags.text('request'), flags.texts('header'), flags.text('ip') ?? '127.0.0.1');
-    const { config } = await requireConfig(file);
+    const { config } = await loadConfig(flags.words, terminal.environment);
     const { rules, spends, text } = explain(config, view, Date.now());
     terminal.out(flags.has('json') ? JSON.stringify({ rules, spends }, undefined, 2) : text);
     return EXIT.ok;
   },
 };
+
+async function explainEnvoy(flags: Arguments, terminal: Terminal): Promise<number> {
+  const descriptors = flags.texts('descriptor').map(descriptorOf);
+  if (descriptors.length === 0) throw new UsageError('expected --descriptor KEY=VALUE,...');
+  const { config } = await loadConfig(flags.words, terminal.environment);
+  const lines = explainDescriptors(config.envoy ?? new Map(), flags.text('domain')!, descriptors);
+  terminal.out(flags.has('json') ? JSON.stringify(lines, undefined, 2) : lines.join('\n'));
+  return EXIT.ok;
+}
+
+function descriptorOf(text: string): Descriptor {
+  const entries = text.split(',').map((entry) => {
+    const mark = entry.indexOf('=');
+    if (mark < 1) throw new UsageError(`expected --descriptor KEY=VALUE,..., got ${JSON.stringify(text)}`);
+    return { key: entry.slice(0, mark), value: entry.slice(mark + 1) };
+  });
+  return { entries };
+}
 
 function viewOf(request: string | undefined, headerTexts: readonly string[], ip: string): RequestView {
   const [, method, path] = /^\s*([A-Za-z-]+)\s+(\S+)\s*$/.exec(request ?? '') ?? [];

@@ -1,20 +1,44 @@
 /** The binary: finds the command, and turns what goes wrong into a line and an exit code. */
-import { checkCommand } from './check.ts';
+import { readFileSync } from 'node:fs';
 import type { Command } from './command.ts';
-import { explainCommand } from './explain.ts';
-import { schemaCommand } from './schema.ts';
-import { serveCommand } from './serve.ts';
+import { didYouMean } from './did-you-mean.ts';
 import { EXIT, processTerminal, type Terminal, UsageError } from './terminal.ts';
-import { VERB_COMMANDS } from './verbs.ts';
 
-const COMMANDS: readonly Command[] = [serveCommand, checkCommand, explainCommand, schemaCommand, ...VERB_COMMANDS];
+const verb =
+  (name: string): LoadCommand =>
+  async () => {
+    const { VERB_COMMANDS } = await import('./verbs.ts');
+    return VERB_COMMANDS.find((command) => command.name === name)!;
+  };
+
+type LoadCommand = () => Promise<Command>;
+
+/** Each is loaded when it is wanted: an attempt in a shell script need not wait for all that a server is made of. */
+const COMMANDS: ReadonlyMap<string, LoadCommand> = new Map(
+  Object.entries({
+    serve: async () => (await import('./serve.ts')).serveCommand,
+    check: async () => (await import('./check.ts')).checkCommand,
+    explain: async () => (await import('./explain.ts')).explainCommand,
+    schema: async () => (await import('./schema.ts')).schemaCommand,
+    attempt: verb('attempt'),
+    peek: verb('peek'),
+    refund: verb('refund'),
+    reset: verb('reset'),
+    block: verb('block'),
+    unblock: verb('unblock'),
+    inspect: async () => (await import('./inspect.ts')).inspectCommand,
+    top: async () => (await import('./top.ts')).topCommand,
+  }),
+);
 
 export async function main(args: readonly string[], terminal: Terminal = processTerminal): Promise<number> {
   const [name = '--help', ...rest] = args;
   if (name === '--help' || name === '-h' || name === 'help') return showHelp(rest[0], terminal);
-  const command = COMMANDS.find((known) => known.name === name);
+  if (name === '--version' || name === '-V') return showVersion(terminal);
+  const command = await COMMANDS.get(name)?.();
   if (command === undefined) {
-    terminal.error(`sluice: there is no command ${JSON.stringify(name)}.\n\n${overview()}`);
+    const hint = didYouMean(name, [...COMMANDS.keys()]);
+    terminal.error(`sluice: there is no command ${JSON.stringify(name)}.${hint}\n\n${await overview()}`);
     return EXIT.usage;
   }
   if (rest.includes('--help') || rest.includes('-h')) return showHelp(name, terminal);
@@ -32,21 +56,28 @@ async function runCommand(command: Command, args: readonly string[], terminal: T
   }
 }
 
-function showHelp(name: string | undefined, terminal: Terminal): number {
-  const command = COMMANDS.find((known) => known.name === name);
-  terminal.out(command === undefined ? overview() : `${command.summary}\n\n${command.help}`);
+function showVersion(terminal: Terminal): number {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  terminal.out(`sluice ${version}`);
   return EXIT.ok;
 }
 
-function overview(): string {
-  const width = Math.max(...COMMANDS.map(({ name }) => name.length));
-  const lines = COMMANDS.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
+async function showHelp(name: string | undefined, terminal: Terminal): Promise<number> {
+  const command = await COMMANDS.get(name ?? '')?.();
+  terminal.out(command === undefined ? await overview() : `${command.summary}\n\n${command.help}`);
+  return EXIT.ok;
+}
+
+async function overview(): Promise<string> {
+  const commands = await Promise.all([...COMMANDS.values()].map((load) => load()));
+  const width = Math.max(...commands.map(({ name }) => name.length));
+  const lines = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
   return [
     'sluice: rate limits as a service, from a file.',
     '',
     ...lines,
     '',
-    'sluice COMMAND --help has the flags of a command, and examples.',
+    'sluice COMMAND --help has the flags of a command, and examples. sluice --version says which one this is.',
     'Exit codes: 0 yes or done, 1 no, 2 wrong usage, 3 failed.',
   ].join('\n');
 }

@@ -12,7 +12,7 @@ Example:
   sluice schema > policies.schema.json
   and in the first line of a config: # yaml-language-server: $schema=./policies.schema.json`,
   async run(args, terminal) {
-    parseArguments(args, {});
+    parseArguments(args, { json: { type: 'boolean' } }, terminal);
     terminal.out(JSON.stringify(CONFIG_SCHEMA, undefined, 2));
     return EXIT.ok;
   },

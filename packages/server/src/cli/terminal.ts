@@ -1,17 +1,52 @@
-/** What a command may do to the outside: say something, complain, and read the environment. Tests hand in their own. */
+/** What a command may do to the outside: say something, complain, read the environment, draw. Tests hand in their own. */
 export interface Terminal {
   out(text: string): void;
   error(text: string): void;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Where somebody looks. Undefined when the output goes into a file or a pipe. */
+  readonly screen?: Screen | undefined;
 }
+
+export interface Screen {
+  readonly columns: number;
+  readonly rows: number;
+  /** As it is, with no line end added. */
+  write(text: string): void;
+  /** Returns how to stop listening. */
+  onResize(listener: () => void): () => void;
+}
+
+/** Whoever reads may have had enough, as `head` has: that is no error. */
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+});
 
 export const processTerminal: Terminal = {
   out: (text) => void process.stdout.write(`${text}\n`),
   error: (text) => void process.stderr.write(`${text}\n`),
   environment: process.env,
+  get screen() {
+    return process.stdout.isTTY ? processScreen : undefined;
+  },
+};
+
+const processScreen: Screen = {
+  get columns() {
+    return process.stdout.columns || 80;
+  },
+  get rows() {
+    return process.stdout.rows || 24;
+  },
+  write: (text) => void process.stdout.write(text),
+  onResize(listener) {
+    process.stdout.on('resize', listener);
+    return () => void process.stdout.off('resize', listener);
+  },
 };
 
 /** What the command line says is wrong. It ends with exit code 2 and never with a stack. */
 export class UsageError extends Error {}
 
+/** Yes or done; no, or problems were found; wrong usage; it failed. */
 export const EXIT = { ok: 0, no: 1, usage: 2, failed: 3 } as const;

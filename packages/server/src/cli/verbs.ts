@@ -1,29 +1,34 @@
-/** `sluice attempt`, `peek`, `reset`, `block`, `unblock`: the verbs from the command line. */
-import { type Arguments, type Command, parseArguments } from './command.ts';
+/** `sluice attempt`, `peek`, `refund`, `reset`, `block`, `unblock`: the verbs from the command line. */
+import { type Arguments, type Command, type Flags, parseArguments } from './command.ts';
+import { REDIS_FLAGS, REDIS_HELP, redisTarget } from './redis-flags.ts';
+import { SERVER_FLAGS, SERVER_HELP, serverApi } from './server-api.ts';
 import { EXIT, type Terminal, UsageError } from './terminal.ts';
-import { type Ask, askRedis, askServer, type VerbName } from './verb-target.ts';
+import type { Ask, VerbName } from './verb-target.ts';
 
 const FLAGS = {
   policy: { type: 'string', multiple: true },
   plan: { type: 'string' },
   cost: { type: 'string' },
   for: { type: 'string' },
-  server: { type: 'string' },
-  token: { type: 'string' },
+  ...SERVER_FLAGS,
+  ...REDIS_FLAGS,
+  // Only when it is said: where SLUICE_REDIS is set for a server, that server is to be asked.
   redis: { type: 'string' },
-  prefix: { type: 'string' },
-  config: { type: 'string' },
+  config: { type: 'string', multiple: true },
   json: { type: 'boolean' },
-} as const;
+} as const satisfies Flags;
 
 const TARGET_HELP = `  --policy NAME    a policy of the config, or a whole one as JSON; may be repeated: all or nothing
   --plan NAME      which numbers of a configured policy hold
-  --server URL     the server to ask; http://127.0.0.1:8080 by default (SLUICE_SERVER)
-  --token SECRET   its bearer token (SLUICE_TOKEN)
-  --redis URL      instead of a server: straight on Redis; policies by name then need --config
-  --prefix TEXT    what goes before every key there; sluice by default
-  --config FILE    where --redis has the policies from
-  --json           the whole answer as JSON`;
+${SERVER_HELP}
+  --json           the whole answer as JSON
+
+Instead of a server, straight on Redis:
+  --redis ADDRESS  as for sluice serve; policies by name then need --config
+  --config PATH    a file or folder where --redis has the policies from; may be repeated
+${REDIS_HELP}
+
+Exit codes: 0 yes or done, 1 no, 2 wrong usage, 3 failed.`;
 
 interface VerbCommand {
   readonly name: VerbName;
@@ -50,9 +55,10 @@ function verbCommand(command: VerbCommand): Command {
       ['Examples:', ...examples.map((example) => `  ${example}`)].join('\n'),
     ].join('\n'),
     async run(args, terminal) {
-      const flags = parseArguments(args, FLAGS);
+      const flags = parseArguments(args, FLAGS, terminal);
       const body = bodyOf(flags, command);
-      const answer = await targetOf(flags, terminal)(name, body);
+      const target = await targetOf(flags, terminal);
+      const answer = await target(name, body);
       const [exit, text] = command.say(answer);
       terminal.out(flags.has('json') ? JSON.stringify(answer) : text);
       return exit;
@@ -100,14 +106,17 @@ function durationOf(text: string | undefined): string {
   return text;
 }
 
-function targetOf(flags: Arguments, { environment }: Terminal): Ask {
-  const [redis, server] = [flags.text('redis'), flags.text('server')];
-  if (redis !== undefined && server !== undefined) throw new UsageError('either --server or --redis');
-  if (redis !== undefined) return askRedis({ url: redis, prefix: flags.text('prefix'), file: flags.text('config') });
-  if (flags.text('config') !== undefined) throw new UsageError('--config goes with --redis: a server has its own');
-  const url = server ?? environment.SLUICE_SERVER ?? 'http://127.0.0.1:8080';
-  if (!URL.canParse(url)) throw new UsageError(`--server: expected a URL, got ${JSON.stringify(url)}`);
-  return askServer(url, flags.text('token') ?? environment.SLUICE_TOKEN);
+async function targetOf(flags: Arguments, terminal: Terminal): Promise<Ask> {
+  const paths = flags.texts('config');
+  const redis = await redisTarget(flags);
+  if (redis === undefined) {
+    if (paths.length > 0) throw new UsageError('--config goes with --redis: a server has its own');
+    const { ask } = serverApi(flags);
+    return (verb, body) => ask(`/v1/${verb}`, body);
+  }
+  if (flags.isGiven('server')) throw new UsageError('either --server or --redis');
+  const { askRedis } = await import('./verb-target.ts');
+  return askRedis(redis, paths, terminal);
 }
 
 function sayDecision({ allowed, remaining, limit, policy, retryAfter, resetAfter }: Answer): readonly [number, string] {
@@ -140,6 +149,18 @@ export const VERB_COMMANDS: readonly Command[] = [
     ownHelp: '  --cost N         units to ask for; 1 by default',
     examples: ['sluice peek user:42 --policy api'],
     say: sayDecision,
+  }),
+  verbCommand({
+    name: 'refund',
+    summary: 'Gives units back, those that were spent last.',
+    usage: '[--cost 1] ',
+    own: ['cost'],
+    ownHelp: '  --cost N         units to give back; 1 by default',
+    examples: ['sluice refund user:42 --policy api --cost 5'],
+    say: ({ changed, remaining, limit, policy }) => [
+      EXIT.ok,
+      `done: ${changed} given back, ${remaining} of ${limit} left (${policy})`,
+    ],
   }),
   verbCommand({
     name: 'reset',

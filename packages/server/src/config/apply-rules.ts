@@ -41,11 +41,7 @@ function outcomeOf({ name, matcher, limit }: Rule, config: Config, view: Request
   if (limit === undefined) return { rule: name, outcome: 'unlimited' };
   const key = limit.key(view);
   if (key === undefined) return { rule: name, outcome: 'no-key', keyText: limit.keyText };
-  return { rule: name, outcome: 'limited', spends: spendsOf(limit, config, key, planOf(limit, view), now) };
-}
-
-function planOf({ planHeader }: RuleLimit, view: RequestView): string | undefined {
-  return planHeader === undefined ? undefined : view.header(planHeader);
+  return { rule: name, outcome: 'limited', spends: spendsOf(limit, config, key, limit.plan?.(view), now) };
 }
 
 function spendsOf(limit: RuleLimit, config: Config, key: string, plan: string | undefined, now: number): Spend[] {

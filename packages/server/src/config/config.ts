@@ -1,7 +1,9 @@
 /** What a file says, checked: everything that can be known before the first request is known here. */
 import type { Policy } from 'sluice';
 import type { Key } from 'sluice/http';
+import type { EnvoyDomains } from '../envoy/domain.ts';
 import type { Matcher } from './match.ts';
+import type { TokenOf } from './read-jwt.ts';
 
 export interface Config {
   readonly policies: ReadonlyMap<string, NamedPolicy>;
@@ -9,6 +11,10 @@ export interface Config {
   readonly rules: readonly Rule[];
   /** Who is believed when they say for whom they ask, as `byIp` takes it. */
   readonly trustedProxies: TrustedProxies;
+  /** What the token of a request says, where there is a section `jwt`. */
+  readonly tokenOf?: TokenOf | undefined;
+  /** What files with a `domain` say: limits for Envoy. */
+  readonly envoy?: EnvoyDomains | undefined;
 }
 
 export type TrustedProxies = number | readonly string[];
@@ -44,8 +50,8 @@ export interface RuleLimit {
   readonly keyText: string;
   readonly policies: readonly string[];
   readonly cost: number;
-  /** The header that says which plan the caller has. */
-  readonly planHeader: string | undefined;
+  /** Which plan the caller has. */
+  readonly plan: Key | undefined;
 }
 
 export const EMPTY_CONFIG: Config = { policies: new Map(), rules: [], trustedProxies: 0 };

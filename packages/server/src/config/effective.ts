@@ -27,6 +27,7 @@ export function effectivePolicy(named: NamedPolicy, { key, plan, now }: Asker): 
 }
 
 function becauseOfNothing({ plans }: NamedPolicy, plan: string | undefined, hasRunOut: boolean): string {
+  if (!hasRunOut && (plan === undefined || plans.size === 0)) return 'its own numbers';
   const reasons = [
     ...(hasRunOut ? ['its override has run out'] : []),
     ...(plan !== undefined && plans.size > 0 ? [`there is no plan ${JSON.stringify(plan)}`] : []),

@@ -3,6 +3,8 @@
  * `*` is one whole segment of a path, `**` (only at the end) any number of them, and `abc*` the beginning of a header's value.
  */
 import { byRoute, type RequestView } from 'sluice/http';
+import { claimTexts, hasClaim } from './jwt.ts';
+import type { TokenOf } from './read-jwt.ts';
 
 export interface Matcher {
   /** Upper case. Undefined: every method. */
@@ -10,7 +12,10 @@ export interface Matcher {
   /** Undefined: every path. Any of them will do. */
   readonly paths: readonly PathPattern[] | undefined;
   /** All of them are wanted. */
-  readonly headers: readonly HeaderPattern[];
+  readonly headers: readonly ValuePattern[];
+  readonly claims: readonly ValuePattern[];
+  /** Where there are claims. */
+  readonly tokenOf: TokenOf | undefined;
 }
 
 export interface PathPattern {
@@ -19,8 +24,9 @@ export interface PathPattern {
   readonly isOpen: boolean;
 }
 
-export interface HeaderPattern {
-  /** Lower case. */
+/** Of a header, or of a claim: one of its items will do. */
+export interface ValuePattern {
+  /** A header's in lower case. */
   readonly name: string;
   /** True: it is there; false: it is not; a text: its value, or with `*` at the end how it begins. */
   readonly wanted: boolean | string;
@@ -43,7 +49,12 @@ export function pathPatternMistake(text: string): string | undefined {
 
 /** Why the request is not meant; undefined when it is. */
 export function mismatch(matcher: Matcher, view: RequestView): string | undefined {
-  return methodMismatch(matcher, view) ?? pathMismatch(matcher, view) ?? headerMismatch(matcher, view);
+  return (
+    methodMismatch(matcher, view) ??
+    pathMismatch(matcher, view) ??
+    headerMismatch(matcher, view) ??
+    claimMismatch(matcher, view)
+  );
 }
 
 function methodMismatch({ methods }: Matcher, view: RequestView): string | undefined {
@@ -72,21 +83,39 @@ function plainPath({ path, header }: RequestView): string {
 }
 
 function headerMismatch({ headers }: Matcher, view: RequestView): string | undefined {
-  for (const { name, wanted } of headers) {
-    const value = view.header(name);
-    if (!isWanted(value, wanted)) return headerReason(name, wanted, value);
+  for (const pattern of headers) {
+    const value = view.header(pattern.name);
+    const reason = valueMismatch('header', pattern, value !== undefined, value === undefined ? [] : [value]);
+    if (reason !== undefined) return reason;
   }
   return undefined;
 }
 
-function isWanted(value: string | undefined, wanted: boolean | string): boolean {
-  if (typeof wanted === 'boolean') return (value !== undefined) === wanted;
-  if (value === undefined) return false;
-  return wanted.endsWith('*') ? value.startsWith(wanted.slice(0, -1)) : value === wanted;
+function claimMismatch({ claims, tokenOf }: Matcher, view: RequestView): string | undefined {
+  if (claims.length === 0 || tokenOf === undefined) return undefined;
+  const token = tokenOf(view);
+  const said = 'claims' in token ? token.claims : {};
+  for (const pattern of claims) {
+    const { name } = pattern;
+    const reason = valueMismatch('claim', pattern, hasClaim(said, name), claimTexts(said, name));
+    if (reason !== undefined) return 'problem' in token ? `${reason}: ${token.problem}` : reason;
+  }
+  return undefined;
 }
 
-function headerReason(name: string, wanted: boolean | string, value: string | undefined): string {
-  if (wanted === false) return `it has the header ${name}`;
-  if (value === undefined) return `it has no header ${name}`;
-  return `its header ${name} is ${JSON.stringify(value)}, not ${JSON.stringify(wanted)}`;
+function valueMismatch(
+  kind: string,
+  { name, wanted }: ValuePattern,
+  isThere: boolean,
+  values: readonly string[],
+): string | undefined {
+  if (wanted === false) return isThere ? `it has the ${kind} ${name}` : undefined;
+  if (!isThere) return `it has no ${kind} ${name}`;
+  if (wanted === true || values.some((value) => isWanted(value, wanted))) return undefined;
+  const told = values.map((value) => JSON.stringify(value)).join(', ') || 'no text';
+  return `its ${kind} ${name} is ${told}, not ${JSON.stringify(wanted)}`;
+}
+
+function isWanted(value: string, wanted: string): boolean {
+  return wanted.endsWith('*') ? value.startsWith(wanted.slice(0, -1)) : value === wanted;
 }

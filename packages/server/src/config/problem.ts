@@ -42,7 +42,13 @@ function segmentText(segment: string | number, index: number): string {
   return index === 0 ? segment : `.${segment}`;
 }
 
+/** One of several files. Without a line where the file could not even be read. */
+export interface FileProblem extends Pick<Problem, 'path' | 'message'>, Partial<Place> {
+  readonly file: string;
+}
+
 /** One line, in the form that editors and terminals turn into a link. */
-export function problemText(file: string, { line, column, path, message }: Problem): string {
-  return `${file}:${line}:${column}: ${path === '' ? '' : `${path}: `}${message}`;
+export function problemText({ file, line, column, path, message }: FileProblem): string {
+  const place = line === undefined ? file : `${file}:${line}:${column}`;
+  return `${place}: ${path === '' ? '' : `${path}: `}${message}`;
 }

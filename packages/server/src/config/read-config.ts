@@ -1,12 +1,17 @@
-/** From the text of a file to a config, or to everything that is wrong with it. */
+/**
+ * From the text of files to a config, or to everything that is wrong with them. Several files are one config: rules of one may name
+ * policies of another, and what may be there only once is a problem when it is there twice.
+ */
 import { byIp } from 'sluice/http';
+import { type EnvoyTexts, isEnvoyText, readEnvoyTexts } from '../envoy/read-texts.ts';
 import type { Config, TrustedProxies } from './config.ts';
-import { readFields } from './fields.ts';
-import { type Problem, Problems } from './problem.ts';
+import { type Fields, readFields } from './fields.ts';
+import { type FileProblem, type Problem, Problems } from './problem.ts';
+import { type Environment, readJwtSection } from './read-jwt.ts';
 import { readOverrides } from './read-overrides.ts';
-import { readPolicies } from './read-policies.ts';
+import { type PolicyDraft, readPolicies } from './read-policies.ts';
 import { readRules } from './read-rules.ts';
-import { parseYaml } from './yaml-file.ts';
+import { parseYaml, type YamlFile } from './yaml-file.ts';
 
 export interface ReadConfig {
   /** Undefined when there are problems. */
@@ -15,30 +20,125 @@ export interface ReadConfig {
   readonly problems: readonly Problem[];
 }
 
-export const SECTIONS = ['policies', 'rules', 'overrides', 'trustedProxies'] as const;
-
-export function readConfig(text: string): ReadConfig {
-  const file = parseYaml(text);
-  if (file.problems.length > 0) return { config: undefined, problems: file.problems };
-  const problems = new Problems(file.locate);
-  const config = readSections(file.data, problems);
-  if (problems.list.length === 0) return { config, problems: [] };
-  const sorted = problems.list.sort((one, other) => one.line - other.line || one.column - other.column);
-  return { config: undefined, problems: sorted };
+export interface ConfigText {
+  /** For people. */
+  readonly file: string;
+  readonly text: string;
 }
 
-function readSections(data: unknown, problems: Problems): Config | undefined {
-  const fields = readFields(data, [], problems, SECTIONS);
-  if (fields === undefined) return undefined;
-  const trustedProxies = readTrustedProxies(fields.trustedProxies, problems);
-  const policies = readPolicies(fields.policies, problems);
-  const rules = readRules(fields.rules, { problems, policies: new Set(policies.keys()), trustedProxies });
-  readOverrides(fields.overrides, policies, problems);
-  return { policies, rules, trustedProxies };
+export interface ReadConfigs {
+  /** Undefined when there are problems. */
+  readonly config: Config | undefined;
+  /** In the order of files and lines. */
+  readonly problems: readonly FileProblem[];
+  /** What each file holds of it. */
+  readonly files: readonly HeldByFile[];
+}
+
+export interface HeldByFile {
+  readonly file: string;
+  readonly policies: number;
+  readonly rules: number;
+  /** Of a file for Envoy. */
+  readonly domain?: string | undefined;
+  readonly limits?: number | undefined;
+}
+
+export const SECTIONS = ['policies', 'rules', 'overrides', 'trustedProxies', 'jwt'] as const;
+
+export function readConfig(text: string, environment: Environment = {}): ReadConfig {
+  const { config, problems } = readConfigs([{ file: '', text }], environment);
+  return { config, problems: problems.map(({ file: _, ...problem }) => problem as Problem) };
+}
+
+/** In order: the rules of the first file come first. The environment is where secrets are. */
+export function readConfigs(texts: readonly ConfigText[], environment: Environment = {}): ReadConfigs {
+  const sources = texts.filter(({ text }) => !isEnvoyText(text)).map(sourceOf);
+  const envoy = readEnvoyTexts(
+    texts.filter(({ text }) => isEnvoyText(text)),
+    environment,
+  );
+  const config = withEnvoy(readSources(sources, environment), envoy);
+  const problems = [...sources.flatMap(problemsOf), ...envoy.problems];
+  const files = sources.map(({ file, drafts, rules }) => ({ file, policies: drafts.size, rules }));
+  return { config: problems.length > 0 ? undefined : config, problems, files: [...files, ...envoy.files] };
+}
+
+function withEnvoy(config: Config, { domains }: EnvoyTexts): Config {
+  return domains.size === 0 ? config : { ...config, envoy: domains };
+}
+
+/** One file on its way. */
+interface Source {
+  readonly file: string;
+  readonly yaml: YamlFile;
+  readonly problems: Problems;
+  /** Undefined when it is not even a map. */
+  readonly fields: Fields | undefined;
+  drafts: ReadonlyMap<string, PolicyDraft>;
+  rules: number;
+}
+
+function sourceOf({ file, text }: ConfigText): Source {
+  const yaml = parseYaml(text);
+  const problems = new Problems(yaml.locate);
+  const fields = yaml.problems.length > 0 ? undefined : readFields(yaml.data, [], problems, SECTIONS);
+  return { file, yaml, problems, fields, drafts: new Map(), rules: 0 };
+}
+
+function problemsOf({ file, yaml, problems }: Source): FileProblem[] {
+  const all = [...yaml.problems, ...problems.list];
+  return all
+    .sort((one, other) => one.line - other.line || one.column - other.column)
+    .map((problem) => ({ file, ...problem }));
+}
+
+function readSources(sources: readonly Source[], environment: Environment): Config {
+  const trustedProxies =
+    onlyOnce(sources, 'trustedProxies', (value, { problems }) => readTrustedProxies(value, problems)) ?? 0;
+  const tokenOf = onlyOnce(sources, 'jwt', (value, { problems }) => readJwtSection(value, problems, environment));
+  // Who knows what the files hold that are no config at all: then no name is wrong, and none missing.
+  const isWhole = sources.every(({ fields }) => fields !== undefined);
+  const policies = readAllPolicies(sources, isWhole);
+  const isPolicy = (name: string): boolean => !isWhole || policies.has(name);
+  const rules = sources.flatMap((source) => {
+    const own = readRules(source.fields?.rules, { problems: source.problems, isPolicy, trustedProxies, tokenOf });
+    source.rules = own.length;
+    readOverrides(source.fields?.overrides, { policies, isPolicy }, source.problems);
+    return own;
+  });
+  return { policies, rules, trustedProxies, ...(tokenOf === undefined ? {} : { tokenOf }) };
+}
+
+/** What holds for all requests: one file may say it. */
+function onlyOnce<T>(
+  sources: readonly Source[],
+  section: (typeof SECTIONS)[number],
+  read: (value: unknown, source: Source) => T,
+): T | undefined {
+  const [first, ...others] = sources.filter(({ fields }) => fields?.[section] !== undefined);
+  for (const { problems } of others) problems.add([section], `is in ${first!.file} already`);
+  return first === undefined ? undefined : read(first.fields![section], first);
+}
+
+/** A file of several need not have policies, but one of them has to. */
+function readAllPolicies(sources: readonly Source[], isWhole: boolean): ReadonlyMap<string, PolicyDraft> {
+  const all = new Map<string, PolicyDraft>();
+  const fileOf = new Map<string, string>();
+  const isThere = ({ fields }: Source): boolean => fields?.policies !== undefined;
+  const meant = isWhole && !sources.some(isThere) ? sources.slice(0, 1) : sources.filter(isThere);
+  for (const source of meant) {
+    source.drafts = readPolicies(source.fields!.policies, source.problems);
+    for (const [name, draft] of source.drafts) {
+      if (fileOf.has(name)) source.problems.add(['policies', name], `is in ${fileOf.get(name)} already`);
+      else fileOf.set(name, source.file);
+      all.set(name, draft);
+    }
+  }
+  return all;
 }
 
 function readTrustedProxies(value: unknown, problems: Problems): TrustedProxies {
-  if (value === undefined) return 0;
   try {
     byIp({ trustedProxies: value as TrustedProxies });
     return value as TrustedProxies;

@@ -5,24 +5,24 @@ import { type PolicyDraft, withNumbers } from './read-policies.ts';
 
 const OVERRIDE_FIELDS = ['key', 'policy', 'limits', 'until', 'reason'] as const;
 
+export interface OverrideTargets {
+  readonly policies: ReadonlyMap<string, PolicyDraft>;
+  isPolicy(name: string): boolean;
+}
+
 /** Puts each into the policy it is about. */
-export function readOverrides(value: unknown, policies: ReadonlyMap<string, PolicyDraft>, problems: Problems): void {
+export function readOverrides(value: unknown, targets: OverrideTargets, problems: Problems): void {
   if (value === undefined) return;
   if (!Array.isArray(value)) {
     problems.add(['overrides'], `expected a list of overrides, got ${kindOf(value)}`);
     return;
   }
   value.forEach((item, index) => {
-    readOverride(item, ['overrides', index], policies, problems);
+    readOverride(item, ['overrides', index], targets, problems);
   });
 }
 
-function readOverride(
-  value: unknown,
-  path: Path,
-  policies: ReadonlyMap<string, PolicyDraft>,
-  problems: Problems,
-): void {
+function readOverride(value: unknown, path: Path, { policies, isPolicy }: OverrideTargets, problems: Problems): void {
   const fields = readFields(value, path, problems, OVERRIDE_FIELDS);
   if (fields === undefined) return;
   const key = readText(fields.key, [...path, 'key'], problems, 'a key, in quotes if it has a colon and a space');
@@ -30,7 +30,7 @@ function readOverride(
   if (fields.reason !== undefined) readText(fields.reason, [...path, 'reason'], problems, 'a text');
   const until = readMoment(fields.until, [...path, 'until'], problems);
   const draft = name === undefined ? undefined : policies.get(name);
-  if (name !== undefined && draft === undefined) problems.add([...path, 'policy'], `no such policy: ${kindOf(name)}`);
+  if (name !== undefined && !isPolicy(name)) problems.add([...path, 'policy'], `no such policy: ${kindOf(name)}`);
   if (draft === undefined) return;
   const policy = withNumbers(draft.data, fields.limits, [...path, 'limits'], problems);
   if (key === undefined || policy === undefined) return;

@@ -1,5 +1,5 @@
 /** The section `policies`: each entry is a policy as the library takes it, with plans and a shadow flag beside its numbers. */
-import { checkPolicy, type Policy, SluiceError, tokenBucket } from 'sluice';
+import { checkPolicy, type Policy, policyMistakes, tokenBucket } from 'sluice';
 import type { NamedPolicy, Override } from './config.ts';
 import { type Fields, isFields, kindOf, readFlag } from './fields.ts';
 import type { Path, Problems } from './problem.ts';
@@ -94,57 +94,18 @@ export function withNumbers(base: Fields, numbers: unknown, path: Path, problems
   return mistakes.length + known.size > 0 ? undefined : checkPolicy({ ...base, ...own });
 }
 
-/** Values that are right wherever their field may stand. */
-const RIGHT: Fields = { limit: 1, capacity: 1, window: '1s', period: '1s', refillRate: 1, leakRate: 1 };
-
 interface Mistake {
   /** Empty for the whole policy. */
   readonly field: string;
   readonly message: string;
 }
 
-/**
- * The library stops at the first mistake. To find all, each wrong field is replaced by a right one, or taken out, and the check
- * repeated. A field that is wrong twice is wrong together with others: then the rest cannot be told apart.
- */
 function mistakesIn(data: Fields): readonly Mistake[] {
-  const mistakes: Mistake[] = [];
-  const repaired: Record<string, unknown> = { ...data };
-  for (;;) {
-    const mistake = firstMistake(repaired);
-    if (mistake === undefined || mistakes.some(({ field }) => field === mistake.field)) return mistakes;
-    mistakes.push(mistake);
-    repair(repaired, mistake.field);
-  }
-}
-
-function firstMistake(data: Fields): Mistake | undefined {
-  try {
-    checkPolicy(data, 'policy');
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof SluiceError)) throw error;
-    const { path, expected, got } = error;
+  return policyMistakes(data, 'policy').map(({ path, expected, got }) => {
     const isUnknown = expected.startsWith('no such');
     const message = isUnknown ? expected : `expected ${expected}, got ${got === 'undefined' ? 'nothing' : got}`;
     return { field: path.slice('policy.'.length), message };
-  }
-}
-
-function repair(data: Record<string, unknown>, field: string): void {
-  if (field === 'algorithm' || field === '') {
-    for (const name of Object.keys(data)) delete data[name];
-    Object.assign(data, { algorithm: 'token-bucket', capacity: 1, refillRate: 1 });
-  } else if (Object.hasOwn(RIGHT, field) && isKnown(data, field)) {
-    data[field] = RIGHT[field];
-  } else {
-    delete data[field];
-  }
-}
-
-/** Whether the algorithm has such a field: an unknown one is to be taken out, not to be repaired. */
-function isKnown({ algorithm }: Fields, field: string): boolean {
-  return FIELDS[algorithm as Policy['algorithm']].includes(field);
+  });
 }
 
 /** Numbers by algorithm; the schema is made of it too. */

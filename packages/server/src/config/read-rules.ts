@@ -1,18 +1,17 @@
 /** The section `rules`: which requests, whom, and by which policies. */
 import type { Key } from 'sluice/http';
-import type { Rule, RuleLimit, TrustedProxies } from './config.ts';
+import type { Rule, RuleLimit } from './config.ts';
 import { type Fields, isFields, kindOf, readFields, readFlag, readText, readTexts } from './fields.ts';
-import { KEY_PARTS, parseKey } from './key-expression.ts';
-import { type HeaderPattern, type Matcher, parsePathPattern, pathPatternMistake } from './match.ts';
+import { claimReader, KEY_PARTS, type KeySources, parseKey } from './key-expression.ts';
+import { type Matcher, parsePathPattern, pathPatternMistake, type ValuePattern } from './match.ts';
 import type { Path, Problems } from './problem.ts';
+import { HEADER_SOURCE } from './read-jwt.ts';
 
 const RULE_FIELDS = ['name', 'match', 'key', 'policy', 'policies', 'cost', 'plan', 'unlimited'] as const;
 
-export interface RuleContext {
+export interface RuleContext extends KeySources {
   readonly problems: Problems;
-  /** The names there are. */
-  readonly policies: ReadonlySet<string>;
-  readonly trustedProxies: TrustedProxies;
+  isPolicy(name: string): boolean;
 }
 
 export function readRules(value: unknown, context: RuleContext): readonly Rule[] {
@@ -34,7 +33,7 @@ function readRule(value: unknown, index: number, context: RuleContext): Rule | u
   if (isUnlimited) refuseLimits(fields, path, context.problems);
   return {
     name: name ?? `rules[${index}]`,
-    matcher: readMatcher(fields.match, [...path, 'match'], context.problems),
+    matcher: readMatcher(fields.match, [...path, 'match'], context),
     limit: isUnlimited ? undefined : readLimit(fields, path, context),
   };
 }
@@ -46,24 +45,24 @@ function refuseLimits(fields: Fields, path: Path, problems: Problems): void {
 }
 
 function readLimit(fields: Fields, path: Path, context: RuleContext): RuleLimit {
-  const { problems, trustedProxies } = context;
+  const { problems } = context;
   const keyText = readText(fields.key, [...path, 'key'], problems, `a key made of ${KEY_PARTS}`);
   return {
     keyText: keyText ?? '',
-    key: keyText === undefined ? noKey : readKey(keyText, [...path, 'key'], problems, trustedProxies),
+    key: keyText === undefined ? noKey : readKey(keyText, [...path, 'key'], context),
     policies: readPolicyNames(fields, path, context),
     cost: readCost(fields.cost, [...path, 'cost'], problems),
-    planHeader: readPlanHeader(fields.plan, [...path, 'plan'], problems),
+    plan: readPlan(fields.plan, [...path, 'plan'], context),
   };
 }
 
 const noKey: Key = () => undefined;
 
-function readKey(text: string, path: Path, problems: Problems, trustedProxies: TrustedProxies): Key {
+function readKey(text: string, path: Path, context: RuleContext): Key {
   try {
-    return parseKey(text, trustedProxies);
+    return parseKey(text, context);
   } catch (error) {
-    problems.add(path, (error as Error).message);
+    context.problems.add(path, (error as Error).message);
     return noKey;
   }
 }
@@ -77,7 +76,7 @@ function readPolicyNames({ policy, policies }: Fields, path: Path, context: Rule
   const names = readTexts(policy ?? policies, [...path, field], context.problems, 'the name of a policy');
   names.forEach((name, index) => {
     const place = Array.isArray(policy ?? policies) ? [...path, field, index] : [...path, field];
-    if (!context.policies.has(name)) context.problems.add(place, `no such policy: ${JSON.stringify(name)}`);
+    if (!context.isPolicy(name)) context.problems.add(place, `no such policy: ${JSON.stringify(name)}`);
     else if (names.indexOf(name) !== index) context.problems.add(place, `${JSON.stringify(name)} is there already`);
   });
   return names;
@@ -90,22 +89,41 @@ function readCost(value: unknown, path: Path, problems: Problems): number {
   return 1;
 }
 
-const PLAN = /^header:([\w!#$%&'*+.^`|~-]+)$/;
-
-function readPlanHeader(value: unknown, path: Path, problems: Problems): string | undefined {
+/** Where a rule has a plan from. */
+function readPlan(value: unknown, path: Path, { problems, tokenOf }: RuleContext): Key | undefined {
   if (value === undefined) return undefined;
-  const [, header] = (typeof value === 'string' && PLAN.exec(value)) || [];
-  if (header === undefined) problems.add(path, `expected header:NAME, got ${kindOf(value)}`);
-  return header?.toLowerCase();
+  const text = typeof value === 'string' ? value : '';
+  const header = HEADER_SOURCE.exec(text)?.[1]?.toLowerCase();
+  if (header !== undefined) return (view) => view.header(header);
+  if (/^claim:./.test(text)) return readPlanClaim(text.slice('claim:'.length), path, problems, tokenOf);
+  problems.add(path, `expected header:NAME or claim:NAME, got ${kindOf(value)}`);
+  return undefined;
 }
 
-function readMatcher(value: unknown, path: Path, problems: Problems): Matcher {
-  const fields = value === undefined ? {} : readFields(value, path, problems, ['method', 'path', 'header']);
-  const { method, path: paths, header } = fields ?? {};
+function readPlanClaim(name: string, path: Path, problems: Problems, tokenOf: KeySources['tokenOf']): Key | undefined {
+  try {
+    return claimReader(name, tokenOf);
+  } catch (error) {
+    problems.add(path, (error as Error).message);
+    return undefined;
+  }
+}
+
+function readMatcher(value: unknown, path: Path, { problems, tokenOf }: RuleContext): Matcher {
+  const fields = value === undefined ? {} : readFields(value, path, problems, ['method', 'path', 'header', 'claim']);
+  const { method, path: paths, header, claim } = fields ?? {};
+  if (claim !== undefined && tokenOf === undefined) {
+    problems.add([...path, 'claim'], 'expected a section jwt that says where the token is');
+  }
   return {
     methods: method === undefined ? undefined : readMethods(method, [...path, 'method'], problems),
     paths: paths === undefined ? undefined : readPaths(paths, [...path, 'path'], problems),
-    headers: header === undefined ? [] : readHeaders(header, [...path, 'header'], problems),
+    headers: readValues(header, [...path, 'header'], problems).map((pattern) => ({
+      ...pattern,
+      name: pattern.name.toLowerCase(),
+    })),
+    claims: readValues(claim, [...path, 'claim'], problems),
+    tokenOf,
   };
 }
 
@@ -129,13 +147,15 @@ function readPaths(value: unknown, path: Path, problems: Problems): Matcher['pat
   return texts.map(parsePathPattern);
 }
 
-function readHeaders(value: unknown, path: Path, problems: Problems): readonly HeaderPattern[] {
+/** Of headers or claims. */
+function readValues(value: unknown, path: Path, problems: Problems): readonly ValuePattern[] {
+  if (value === undefined) return [];
   if (!isFields(value)) {
-    problems.add(path, `expected a map of values by the name of the header, got ${kindOf(value)}`);
+    problems.add(path, `expected a map of values by name, got ${kindOf(value)}`);
     return [];
   }
   return Object.entries(value).flatMap(([name, wanted]) => {
-    if (typeof wanted === 'boolean' || typeof wanted === 'string') return { name: name.toLowerCase(), wanted };
+    if (typeof wanted === 'boolean' || typeof wanted === 'string') return { name, wanted };
     problems.add([...path, name], `expected a value, true for "is there" or false for "is not", got ${kindOf(wanted)}`);
     return [];
   });

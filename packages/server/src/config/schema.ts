@@ -2,6 +2,7 @@
  * The JSON schema of a config, for editors. It knows the form of each value; what needs two places at once (a policy that is named and not
  * there, two overrides of one key) only `sluice check` knows. Tests hold the two together.
  */
+import { JWT_ALGORITHMS } from './jwt.ts';
 import { FIELDS, NUMBERS, POLICY_NAME } from './read-policies.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -62,10 +63,17 @@ const text = (description: string): Schema => ({ type: 'string', minLength: 1, d
 const oneOrMore = (item: Schema): Schema => ({ oneOf: [item, { type: 'array', items: item, minItems: 1 }] });
 const POLICY_NAMES = oneOrMore(text('The name of a policy.'));
 
+const VALUES: Schema = {
+  description: 'A value, the beginning of one (abc*), true for "is there", false for "is not".',
+  type: 'object',
+  additionalProperties: { type: ['string', 'boolean'] },
+};
+
 const MATCH: Schema = mapOf({
   method: oneOrMore({ type: 'string', pattern: '^[A-Za-z-]+$' }),
   path: oneOrMore({ type: 'string', pattern: '^(/(\\*|[^*/]*))*(/\\*\\*)?$', minLength: 1 }),
-  header: { type: 'object', additionalProperties: { type: ['string', 'boolean'] } },
+  header: VALUES,
+  claim: VALUES,
 });
 
 const UNLIMITED_RULE: Schema = mapOf({ name: text('For explanations.'), match: MATCH, unlimited: { const: true } }, [
@@ -78,11 +86,13 @@ const LIMITED_RULE: Schema = {
       name: text('For explanations.'),
       match: MATCH,
       unlimited: { const: false },
-      key: text('ip, route, anonymous, everyone, header:NAME; + makes one key of several, | takes the first there is.'),
+      key: text(
+        'ip, route, anonymous, everyone, header:NAME, claim:NAME; + makes one key of several, | takes the first there is.',
+      ),
       policy: POLICY_NAMES,
       policies: POLICY_NAMES,
       cost: { type: 'integer', minimum: 0 },
-      plan: { type: 'string', pattern: "^header:[\\w!#$%&'*+.^`|~-]+$" },
+      plan: { type: 'string', pattern: "^(header:[\\w!#$%&'*+.^`|~-]+|claim:.+)$" },
     },
     ['key'],
   ),
@@ -100,29 +110,52 @@ const OVERRIDE: Schema = mapOf(
   ['key', 'policy', 'limits'],
 );
 
+const JWT_KEY: Schema = {
+  ...mapOf(
+    {
+      algorithm: { enum: JWT_ALGORITHMS },
+      key: text('A public key in PEM, or a secret; better in a variable.'),
+      env: text('The variable that holds it.'),
+      kid: text('Its id: only for tokens that name no other.'),
+    },
+    ['algorithm'],
+  ),
+  oneOf: [{ required: ['key'] }, { required: ['env'] }],
+};
+
+const JWT: Schema = {
+  description: 'Where the token of a request is, and who may have signed it: for claim:NAME in rules.',
+  ...mapOf({
+    from: { type: 'string', pattern: "^header:[\\w!#$%&'*+.^`|~-]+$" },
+    keys: { type: 'array', items: JWT_KEY, minItems: 1 },
+    unverified: { type: 'boolean', description: 'The gateway has verified it before.' },
+    issuer: text('Who has to have issued it.'),
+    audience: text('For whom it has to be.'),
+  }),
+  oneOf: [{ required: ['keys'] }, { required: ['unverified'], properties: { unverified: { const: true } } }],
+};
+
 export const CONFIG_SCHEMA: Schema = {
   $schema: 'http://json-schema.org/draft-07/schema#',
   title: 'Sluice policies',
-  ...mapOf(
-    {
-      policies: {
-        type: 'object',
-        minProperties: 1,
-        propertyNames: { pattern: POLICY_NAME.source },
-        additionalProperties: {
-          oneOf: Object.entries(FIELDS).map(([algorithm, fields]) => policySchema(algorithm, fields)),
-        },
-      },
-      rules: { type: 'array', items: { oneOf: [LIMITED_RULE, UNLIMITED_RULE] } },
-      overrides: { type: 'array', items: OVERRIDE },
-      trustedProxies: {
-        description: 'How many proxies stand in front, or their addresses and networks.',
-        oneOf: [
-          { type: 'integer', minimum: 0, maximum: 16 },
-          { type: 'array', items: { type: 'string' } },
-        ],
+  ...mapOf({
+    policies: {
+      type: 'object',
+      minProperties: 1,
+      propertyNames: { pattern: POLICY_NAME.source },
+      additionalProperties: {
+        oneOf: Object.entries(FIELDS).map(([algorithm, fields]) => policySchema(algorithm, fields)),
       },
     },
-    ['policies'],
-  ),
+    rules: { type: 'array', items: { oneOf: [LIMITED_RULE, UNLIMITED_RULE] } },
+    overrides: { type: 'array', items: OVERRIDE },
+    trustedProxies: {
+      description: 'How many proxies stand in front, or their addresses and networks.',
+      oneOf: [
+        { type: 'integer', minimum: 0, maximum: 16 },
+        { type: 'array', items: { type: 'string' } },
+      ],
+    },
+    jwt: JWT,
+  }),
 };

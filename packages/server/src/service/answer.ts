@@ -2,13 +2,16 @@
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: string | Uint8Array;
 }
 
 /** A number that is none (a cost that never fits is allowed after Infinity) becomes null, as JSON has it. */
-export function json(status: number, value: unknown, headers: Answer['headers'] = {}): Answer {
-  return { status, headers: { 'Content-Type': 'application/json', ...headers }, body: `${JSON.stringify(value)}\n` };
+export function json(status: number, value: unknown, headers?: Answer['headers']): Answer {
+  const all = headers === undefined ? JSON_TYPE : { ...JSON_TYPE, ...headers };
+  return { status, headers: all, body: `${JSON.stringify(value)}\n` };
 }
+
+const JSON_TYPE: Answer['headers'] = { 'Content-Type': 'application/json' };
 
 export function text(status: number, body: string, type = 'text/plain; charset=utf-8'): Answer {
   return { status, headers: { 'Content-Type': type }, body };

@@ -6,6 +6,7 @@ import { checkPolicy, type Policy } from 'sluice';
 import type { Config } from '../config/config.ts';
 import { effectivePolicy } from '../config/effective.ts';
 import { type Fields, isFields, kindOf } from '../config/fields.ts';
+import { ENVOY_POLICY_PREFIX } from '../envoy/limit.ts';
 import { HttpError, invalidField } from './http-error.ts';
 
 export interface Ask {
@@ -103,7 +104,7 @@ export function namedPolicy(name: string, path: string, config: Config, asker: A
 
 function inlinePolicy(value: unknown, path: string, config: Config): Policy {
   const policy = checkPolicy(value, path);
-  if (config.policies.has(policy.name)) {
+  if (config.policies.has(policy.name) || policy.name.startsWith(ENVOY_POLICY_PREFIX)) {
     throw invalidField(`${path}.name`, 'a name that no configured policy has', kindOf(policy.name));
   }
   if (policy.algorithm === 'sliding-window-log' && policy.limit > MAX_INLINE_LOG) {

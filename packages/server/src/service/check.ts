@@ -6,9 +6,8 @@ import type { IncomingMessage } from 'node:http';
 import type { AttemptEntry, Policy, RateLimitResult } from 'sluice';
 import { denial, type HeaderValues, type Key, type RequestView, rateLimitHeaders } from 'sluice/http';
 import { applyRules, spendsOfAll } from '../config/apply-rules.ts';
-import type { TrustedProxies } from '../config/config.ts';
 import { kindOf } from '../config/fields.ts';
-import { parseKey } from '../config/key-expression.ts';
+import { type KeySources, parseKey } from '../config/key-expression.ts';
 import { type Answer, json } from './answer.ts';
 import { namedPolicy, readCost, readKey } from './ask.ts';
 import { HttpError, invalidField } from './http-error.ts';
@@ -60,10 +59,16 @@ async function answerOf(
   const headers = rateLimitHeaders(result, { policies, form: 'both' });
   if (!result.allowed) return denied(result, headers, request, deny);
   if (result.delay !== null) await slot(result.delay, request);
-  return json(200, { ...withoutKey(result), decisions: result.decisions.map(withoutKey) }, headers);
+  return json(200, withoutKeys(result), headers);
 }
 
 /** The key may be a secret of the client, such as its API key: it is not for whoever sees the gateway's answer. */
+function withoutKeys(result: RateLimitResult): object {
+  // Only answers about several keys name them.
+  if (result.key === undefined) return result;
+  return { ...withoutKey(result), decisions: result.decisions.map(withoutKey) };
+}
+
 function withoutKey<T extends { readonly key?: unknown }>({ key: _, ...decision }: T): Omit<T, 'key'> {
   return decision;
 }
@@ -75,7 +80,14 @@ function denied(
   deny: number | undefined,
 ): Answer {
   const { status, headers, body } = denial(result, { accept: request.headers.accept, headers: rateLimit });
-  return { status: deny ?? status, headers, body };
+  // A limiter that fails closed says 503, which a gateway is to hear as such.
+  if (deny === undefined || status !== 429) return { status, headers, body };
+  return { status: deny, headers: { ...headers, 'X-Sluice-Problem': inHeader(body) }, body };
+}
+
+/** The body in one line of ASCII: a gateway that takes no 429 for an answer takes no body either, and has to write the 429 itself. */
+function inHeader(body: string): string {
+  return body.trim().replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** A client that goes away need not be waited for; what it spent stays spent. */
@@ -96,23 +108,25 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const KEY_HEADER = 'x-sluice-key';
 
-/** Said outright in the query or the header, or how to find it in the request. */
+/** What the gateway's own URL says comes first: headers may be the client's, passed on. */
 function keyOf({ request, query }: CheckRequest, limits: LiveLimits): string {
-  const given = query.get('key') ?? request.headers[KEY_HEADER]?.toString();
-  if (given !== undefined) return readKey(given, query.has('key') ? 'key' : KEY_HEADER);
+  const said = query.get('key');
+  if (said !== null) return readKey(said, 'key');
   const by = query.get('by');
+  const given = request.headers[KEY_HEADER]?.toString();
+  if (by === null && given !== undefined) return readKey(given, KEY_HEADER);
   if (by === null) throw noKey(`expected ?key=..., the header ${KEY_HEADER}, or ?by=header:NAME`);
-  const key = keyFrom(by, limits.config.trustedProxies)(viewOf(request, request.method ?? 'GET', request.url ?? '/'));
+  const key = keyFrom(by, limits.config)(viewOf(request, request.method ?? 'GET', request.url ?? '/'));
   if (key === undefined) throw noKey(`the request has nothing for ${kindOf(by)}`);
   return readKey(key, 'by');
 }
 
 const MAX_BY_LENGTH = 256;
 
-function keyFrom(by: string, trustedProxies: TrustedProxies): Key {
+function keyFrom(by: string, sources: KeySources): Key {
   if (by.length > MAX_BY_LENGTH) throw invalidField('by', `at most ${MAX_BY_LENGTH} characters`, `${by.length}`);
   try {
-    return parseKey(by, trustedProxies);
+    return parseKey(by, sources);
   } catch (error) {
     throw new HttpError(400, 'invalid_field', `by: ${(error as Error).message}`, { path: 'by' });
   }
@@ -124,14 +138,20 @@ function viewOf({ headers, socket }: IncomingMessage, method: string, path: stri
 
 /** As gateways describe a request: Caddy and Traefik by the first of these, nginx by convention by the second. */
 function describedRequest(request: IncomingMessage): RequestView {
-  const { headers } = request;
-  const path = (headers['x-forwarded-uri'] ?? headers['x-original-uri'])?.toString();
-  const method = (headers['x-forwarded-method'] ?? headers['x-original-method'])?.toString();
+  const path = described(request, 'x-forwarded-uri', 'x-original-uri');
+  const method = described(request, 'x-forwarded-method', 'x-original-method');
   if (path === undefined) {
     const expected = 'the path of the request to decide, in X-Forwarded-Uri or X-Original-URI';
     throw invalidField('x-forwarded-uri', expected, 'nothing');
   }
   return viewOf(request, method ?? request.method ?? 'GET', path);
+}
+
+/** Two that differ are the gateway's and the client's own, who would like to be taken for another request: nobody knows which is which. */
+function described({ headers }: IncomingMessage, name: string, otherName: string): string | undefined {
+  const [text, other] = [headers[name]?.toString(), headers[otherName]?.toString()];
+  if (text === undefined || other === undefined || text === other) return text ?? other;
+  throw invalidField(otherName, `the same as ${name}`, 'something else');
 }
 
 function readDeny(query: URLSearchParams): number | undefined {

@@ -6,6 +6,7 @@
 import { type Check, type MaybePromise, type Policy, SluiceError, type Store, type Verdicts } from 'sluice';
 import type { Layer } from 'sluice/layers';
 import { StoreError } from './http-error.ts';
+import type { LiveDecision } from './live.ts';
 import type { Metrics, Outcome } from './metrics.ts';
 
 export interface Naming {
@@ -16,23 +17,45 @@ export interface Naming {
 
 export function counting(metrics: Metrics, naming: Naming): Layer {
   return (inner) => {
+    const decided = (policy: Policy, key: string, allowed: boolean): LiveDecision => {
+      const label = naming.labelOf(policy);
+      metrics.decided(label, allowed ? 'allowed' : deniedAs(naming.isShadowed(policy)));
+      return { policy: label, key, allowed };
+    };
+    const answered = (decisions: readonly LiveDecision[], source: string, startedAt: number): void => {
+      const seconds = (performance.now() - startedAt) / 1e3;
+      metrics.checked(seconds);
+      metrics.live.answered(decisions, source, seconds);
+    };
     const count = (checks: readonly Check[], answer: Verdicts, startedAt: number): Verdicts => {
-      metrics.checked((performance.now() - startedAt) / 1e3);
-      answer.verdicts.forEach(({ allowed }, index) => {
-        const { policy } = checks[index]!;
-        metrics.decided(naming.labelOf(policy), allowed ? 'allowed' : deniedAs(naming.isShadowed(policy)));
-      });
+      const { verdicts, source } = answer;
+      const decisions = verdicts.map(({ allowed }, index) =>
+        decided(checks[index]!.policy, checks[index]!.key, allowed),
+      );
+      answered(decisions, source, startedAt);
       return answer;
     };
+    const decide: Store['decide'] = (checks, options) => {
+      if (options?.dryRun === true) return translated(() => inner.decide(checks, options));
+      const startedAt = performance.now();
+      const answer = translated(() => inner.decide(checks, options));
+      return isPromise(answer)
+        ? answer.then((verdicts) => count(checks, verdicts, startedAt))
+        : count(checks, answer, startedAt);
+    };
+    const { one } = inner.decide;
+    const countedOne: typeof one = (key, policy, cost) => {
+      const startedAt = performance.now();
+      try {
+        const answer = one!(key, policy, cost);
+        answered([decided(policy, key, answer.verdict.allowed)], answer.source, startedAt);
+        return answer;
+      } catch (error) {
+        throw translate(error);
+      }
+    };
     return {
-      decide(checks, options) {
-        if (options?.dryRun === true) return translated(() => inner.decide(checks, options));
-        const startedAt = performance.now();
-        const answer = translated(() => inner.decide(checks, options));
-        return isPromise(answer)
-          ? answer.then((verdicts) => count(checks, verdicts, startedAt))
-          : count(checks, answer, startedAt);
-      },
+      decide: one === undefined ? decide : Object.assign(decide, { one: countedOne }),
       change: (changes) => translated(() => inner.change(changes)),
       forget: (key, policies) => translated(() => inner.forget(key, policies)),
       history: (key, policy) => translated(() => inner.history(key, policy)),

@@ -2,6 +2,7 @@
 import { createLimiter, type Limiter, type Policy, type Store } from 'sluice';
 import { layered, shadow } from 'sluice/layers';
 import type { Config } from '../config/config.ts';
+import { ENVOY_POLICY_PREFIX } from '../envoy/limit.ts';
 import { counting } from './counting.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -34,9 +35,16 @@ export function liveLimits(store: Store, metrics: Metrics, first: Config): LiveL
 function limiterFor(config: Config, store: Store, metrics: Metrics): Limiter<Under> {
   const shadowed = [...config.policies.values()].filter((named) => named.shadow).map(({ name }) => name);
   const counted = counting(metrics, {
-    labelOf: ({ name }) => (config.policies.has(name) ? name : 'inline'),
+    labelOf: ({ name }) => (config.policies.has(name) ? name : labelOfOthers(name)),
     isShadowed: ({ name }) => shadowed.includes(name),
   });
   const layers = shadowed.length === 0 ? [counted] : [counted, shadow({ policies: shadowed })];
-  return createLimiter<Under>({ policies: ({ policies }) => policies, store: layered(store, ...layers) });
+  // Of one by itself no list has to be checked.
+  const chosen = ({ policies }: Under) => (policies.length === 1 ? policies[0]! : policies);
+  return createLimiter<Under>({ policies: chosen, store: layered(store, ...layers) });
+}
+
+/** No configured policy has a name that begins like those of the Envoy service. */
+function labelOfOthers(name: string): string {
+  return name.startsWith(ENVOY_POLICY_PREFIX) ? 'envoy' : 'inline';
 }

@@ -2,6 +2,9 @@
  * What Prometheus reads. Labels are the names of configured policies, `inline` for all others, and fixed words: what callers send never
  * becomes a label, so the number of series is bounded by the config.
  */
+import { EnvoyStats } from '../envoy/stats.ts';
+import { Live } from './live.ts';
+
 export const OUTCOMES = ['allowed', 'denied', 'shadow_denied'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
@@ -9,6 +12,10 @@ export type Outcome = (typeof OUTCOMES)[number];
 const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1] as const;
 
 export class Metrics {
+  /** The last seconds, with keys: for people who look, not for Prometheus. */
+  readonly live = new Live();
+  /** Of the Envoy service. */
+  readonly envoy = new EnvoyStats();
   readonly #decisions = new Map<string, Record<Outcome, number>>();
   readonly #buckets: number[] = BUCKETS.map(() => 0);
   #checks = 0;
@@ -29,8 +36,9 @@ export class Metrics {
   checked(seconds: number): void {
     this.#checks += 1;
     this.#checkSeconds += seconds;
-    const bucket = BUCKETS.findIndex((most) => seconds <= most);
-    if (bucket >= 0) this.#buckets[bucket]! += 1;
+    let bucket = 0;
+    while (bucket < BUCKETS.length && seconds > BUCKETS[bucket]!) bucket += 1;
+    if (bucket < BUCKETS.length) this.#buckets[bucket]! += 1;
   }
 
   storeFailed(): void {
@@ -58,6 +66,7 @@ export class Metrics {
         ['{result="rejected"}', this.#reloads.rejected],
       ]),
       ...family('sluice_http_responses_total', 'counter', 'Responses of this service by status.', this.#statusLines()),
+      ...this.envoy.lines(this.#reloads),
     ];
     return `${lines.join('\n')}\n`;
   }

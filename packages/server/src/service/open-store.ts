@@ -1,10 +1,17 @@
 /** Where the state is kept: in this process, or on Redis with everything around it that keeps the service answering without. */
-import { Redis } from 'ioredis';
 import { type Duration, memoryStore, type Store } from 'sluice';
 import { checkServer, redisStore } from 'sluice/ioredis';
 import { circuitBreaker, deadline, denyCache, fallback, layered, telemetry } from 'sluice/layers';
 import { errorText, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
+import { addressText, parseRedisAddress } from './redis-address.ts';
+import {
+  CONNECT_TIMEOUT_MS,
+  connectClient,
+  type RedisClient,
+  type RedisConnection,
+  redisClient,
+} from './redis-client.ts';
 
 export interface OpenStore {
   readonly store: Store;
@@ -18,9 +25,11 @@ export interface OpenStore {
 
 export type Fallback = 'local' | 'allow' | 'deny';
 
-export interface StoreOptions {
+export interface StoreOptions extends Omit<RedisConnection, 'redis'> {
   readonly redis?: string | undefined;
   readonly prefix?: string | undefined;
+  /** Redis holds a hash of each key instead of the key. */
+  readonly hashKeys?: boolean | undefined;
   /** How long Redis may take. Default: 50 ms. */
   readonly deadline?: Duration | undefined;
   /** Who answers when Redis does not. Default: this process, from its own memory. */
@@ -30,7 +39,8 @@ export interface StoreOptions {
 }
 
 export async function openStore(options: StoreOptions, metrics: Metrics, log: Log): Promise<OpenStore> {
-  return options.redis === undefined ? openMemory(options) : openRedis(options.redis, options, metrics, log);
+  const { redis } = options;
+  return redis === undefined ? openMemory(options) : openRedis({ ...options, redis }, metrics, log);
 }
 
 function openMemory({ maxKeys }: StoreOptions): OpenStore {
@@ -44,10 +54,10 @@ function openMemory({ maxKeys }: StoreOptions): OpenStore {
   };
 }
 
-async function openRedis(url: string, options: StoreOptions, metrics: Metrics, log: Log): Promise<OpenStore> {
-  const client = clientFor(url);
-  const { deadline: timeout = '50ms', fallback: to = 'local', prefix } = options;
-  const bare = redisStore(client, { raw: true, ...(prefix === undefined ? {} : { prefix }) });
+async function openRedis(options: StoreOptions & RedisConnection, metrics: Metrics, log: Log): Promise<OpenStore> {
+  const client = redisClient(options);
+  const { deadline: timeout = '50ms', fallback: to = 'local', prefix, hashKeys } = options;
+  const bare = redisStore(client, { raw: true, prefix, hashKeys });
   const store = layered(
     bare,
     deadline({ timeout }),
@@ -63,32 +73,17 @@ async function openRedis(url: string, options: StoreOptions, metrics: Metrics, l
   await connect(client, log);
   return {
     store,
-    description: `on Redis at ${withoutSecret(url)}`,
+    description: `on Redis at ${addressText(parseRedisAddress(options.redis))}`,
     failsClosed: to === 'deny',
     isUp: () => answers(client),
     close: async () => client.disconnect(),
   };
 }
 
-/** Options that fail fast: what waits for a connection is decided by the fallback meanwhile, and must not be spent later as well. */
-const FAIL_FAST = { enableOfflineQueue: false, autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 } as const;
-const CONNECT_TIMEOUT_MS = 2000;
-
-function clientFor(url: string): Redis {
-  const client = new Redis(url, {
-    ...FAIL_FAST,
-    lazyConnect: true,
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    retryStrategy: (times) => Math.min(50 * times, 1000),
-  });
-  // Without a listener ioredis prints each lost connection; what matters of it the fallback tells.
-  return client.on('error', () => {});
-}
-
 /** Starts also when Redis is not there: it is looked for as long as the service runs. */
-async function connect(client: Redis, log: Log): Promise<void> {
+async function connect(client: RedisClient, log: Log): Promise<void> {
   try {
-    await within(CONNECT_TIMEOUT_MS, client.connect());
+    await within(CONNECT_TIMEOUT_MS, connectClient(client));
     for (const warning of await within(CONNECT_TIMEOUT_MS, checkServer(client))) {
       log.warn(warning.message, { code: warning.code });
     }
@@ -99,26 +94,17 @@ async function connect(client: Redis, log: Log): Promise<void> {
 
 const PING_TIMEOUT_MS = 500;
 
-async function answers(client: Redis): Promise<boolean> {
+async function answers(client: RedisClient): Promise<boolean> {
   return within(PING_TIMEOUT_MS, client.ping()).then(
     () => true,
     () => false,
   );
 }
 
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
   });
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
-}
-
-export function withoutSecret(url: string): string {
-  try {
-    const { protocol, host, pathname } = new URL(url);
-    return `${protocol}//${host}${pathname === '/' ? '' : pathname}`;
-  } catch {
-    return 'the given address';
-  }
 }

@@ -1,15 +1,19 @@
 /** The description of the API (OpenAPI 3.1), served at /openapi.json. A test asks every route it names, and holds the answers against it. */
 import { MAX_KEY_LENGTH } from './ask.ts';
 import { MAX_ITEMS } from './batch.ts';
+import { MAX_SECONDS } from './live.ts';
+import { MAX_TOP } from './live-view.ts';
 
-type Schema = Readonly<Record<string, unknown>>;
+export type Schema = Readonly<Record<string, unknown>>;
+/** Operations by method, by path. */
+export type Paths = Readonly<Record<string, Schema>>;
 
-const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+export const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 const NUMBER: Schema = { type: 'number' };
 const NUMBER_OR_NULL: Schema = { type: ['number', 'null'] };
 const COST: Schema = { type: 'integer', minimum: 0, default: 1 };
-const content = (schema: Schema, type = 'application/json'): Schema => ({ [type]: { schema } });
-const object = (properties: Schema, required: readonly string[], more: Schema = {}): Schema => ({
+export const content = (schema: Schema, type = 'application/json'): Schema => ({ [type]: { schema } });
+export const object = (properties: Schema, required: readonly string[], more: Schema = {}): Schema => ({
   type: 'object',
   properties,
   required,
@@ -51,6 +55,36 @@ const RESULT: Schema = {
 };
 const RESULT_FIELDS = Object.keys(RESULT);
 
+const SHARE: Schema = { type: 'number', minimum: 0, maximum: 1 };
+const LIVE_POLICY: Schema = {
+  name: { type: 'string' },
+  shadow: { type: 'boolean', description: 'On trial: what is counted as denied it would have denied.' },
+  allowed: NUMBER,
+  denied: NUMBER,
+  allowedPerSecond: NUMBER,
+  deniedPerSecond: NUMBER,
+  deniedShare: SHARE,
+};
+const LIVE_KEY: Schema = {
+  policy: { type: 'string' },
+  key: { type: 'string' },
+  count: { ...NUMBER, description: 'Decisions, at most `error` too many.' },
+  error: NUMBER,
+};
+const LIVE_STORE: Schema = {
+  p50Ms: { ...NUMBER_OR_NULL, description: 'Null when the store has answered nothing itself.' },
+  p99Ms: NUMBER_OR_NULL,
+  fallbackShare: SHARE,
+};
+const LIVE_KEYS: Schema = { type: 'array', items: object(LIVE_KEY, Object.keys(LIVE_KEY)) };
+const LIVE: Schema = {
+  at: { ...NUMBER, description: 'Unix time in seconds.' },
+  seconds: { ...NUMBER, description: 'How long the numbers were counted, up to now.' },
+  policies: { type: 'array', items: object(LIVE_POLICY, Object.keys(LIVE_POLICY)) },
+  store: object(LIVE_STORE, Object.keys(LIVE_STORE)),
+  top: object({ denied: LIVE_KEYS, busiest: LIVE_KEYS }, ['denied', 'busiest']),
+};
+
 const SCHEMAS: Schema = {
   Policy: object({ algorithm: { type: 'string' }, name: { type: 'string' } }, ['algorithm']),
   Ask: object({ ...SUBJECT, cost: COST }, ['key'], { additionalProperties: false }),
@@ -77,6 +111,15 @@ const SCHEMAS: Schema = {
   Settled: object({ ...RESULT, changed: NUMBER, missing: NUMBER, expired: { type: 'boolean' } }, [
     ...[...RESULT_FIELDS, 'changed', 'missing', 'expired'],
   ]),
+  Live: object(LIVE, Object.keys(LIVE)),
+  RateLimitRequest: object({ domain: { type: 'string' }, descriptors: { type: 'array' } }, ['domain', 'descriptors']),
+  RateLimitResponse: object(
+    {
+      overallCode: { enum: ['OK', 'OVER_LIMIT'] },
+      statuses: { type: 'array', items: object({ code: { enum: ['OK', 'OVER_LIMIT'] } }, ['code']) },
+    },
+    ['overallCode', 'statuses'],
+  ),
   Error: object(
     {
       error: { type: 'string', description: 'A word for programs.' },
@@ -91,7 +134,7 @@ const SCHEMAS: Schema = {
   ]),
 };
 
-const FAILURE: Schema = { description: 'What was wrong, and with which field.', content: content(ref('Error')) };
+export const FAILURE: Schema = { description: 'What was wrong, and with which field.', content: content(ref('Error')) };
 
 interface VerbDescription {
   readonly summary: string;
@@ -118,7 +161,12 @@ function verb({ summary, ask, answer, needsToken = false }: VerbDescription): Sc
   };
 }
 
-const parameter = (name: string, place: string, description: string, schema: Schema = { type: 'string' }): Schema => ({
+export const parameter = (
+  name: string,
+  place: string,
+  description: string,
+  schema: Schema = { type: 'string' },
+): Schema => ({
   name,
   in: place,
   description,
@@ -126,7 +174,12 @@ const parameter = (name: string, place: string, description: string, schema: Sch
   ...(place === 'path' ? { required: true } : {}),
 });
 
-const DENY = parameter('deny', 'query', '403 for gateways that know no 429 (nginx).', { enum: ['403', '429'] });
+const DENY = parameter(
+  'deny',
+  'query',
+  '403 for gateways that know no 429 (nginx); the body is then also in the header X-Sluice-Problem.',
+  { enum: ['403', '429'] },
+);
 
 function check(summary: string, parameters: readonly Schema[]): Schema {
   const operation = {
@@ -143,6 +196,11 @@ function check(summary: string, parameters: readonly Schema[]): Schema {
   return { get: operation, post: operation };
 }
 
+/** A route that does not look at the method. */
+function everyMethod(operation: Schema): Schema {
+  return { get: operation, post: operation, put: operation, patch: operation, delete: operation };
+}
+
 function page(summary: string, type: string, schema: Schema): Schema {
   return {
     get: {
@@ -152,7 +210,7 @@ function page(summary: string, type: string, schema: Schema): Schema {
   };
 }
 
-export const OPENAPI: Schema = {
+export const OPENAPI = {
   openapi: '3.1.0',
   info: {
     title: 'Sluice',
@@ -200,7 +258,46 @@ export const OPENAPI: Schema = {
       'application/json',
       object({ ready: { type: 'boolean' }, draining: { type: 'boolean' }, store: { enum: ['up', 'down'] } }, ['ready']),
     ),
+    '/json': everyMethod({
+      summary: 'ShouldRateLimit of Envoy, as JSON. The answer is OK for 200 and OVER_LIMIT for 429.',
+      requestBody: { required: true, content: content(ref('RateLimitRequest')) },
+      responses: {
+        200: { description: 'OK.', content: content(ref('RateLimitResponse')) },
+        429: { description: 'OVER_LIMIT.', content: content(ref('RateLimitResponse')) },
+        400: {
+          description: 'No such message, or the store failed.',
+          content: content({ type: 'string' }, 'text/plain'),
+        },
+        '4XX': FAILURE,
+      },
+    }),
+    '/healthcheck': page('The same as /readyz, in the words of envoyproxy/ratelimit.', 'text/plain', { const: 'OK' }),
+    '/rlconfig': page('The limits for Envoy, a line for each.', 'text/plain', { type: 'string' }),
     '/metrics': page('For Prometheus.', 'text/plain', { type: 'string' }),
+    '/v1/live': {
+      get: {
+        summary: 'The last seconds: decisions by policy, the most denied and the busiest keys, how fast the store is.',
+        security: [{ token: [] }],
+        parameters: [
+          parameter('seconds', 'query', 'How far back; 10 by default.', {
+            type: 'integer',
+            minimum: 1,
+            maximum: MAX_SECONDS,
+          }),
+          parameter('top', 'query', 'How many keys of each kind; 20 by default.', {
+            type: 'integer',
+            minimum: 1,
+            maximum: MAX_TOP,
+          }),
+        ],
+        responses: { 200: { description: 'It.', content: content(ref('Live')) }, '4XX': FAILURE },
+      },
+    },
     '/openapi.json': page('This description.', 'application/json', { type: 'object' }),
-  },
+  } as Paths,
 };
+
+/** With what is served beside the limits. */
+export function openApi(beside: Paths = {}): object {
+  return { ...OPENAPI, paths: { ...OPENAPI.paths, ...beside } };
+}

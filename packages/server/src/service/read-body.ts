@@ -1,4 +1,5 @@
 /** The body of a request as JSON, within a size and a time. Nothing of it is kept once either is over. */
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { HttpError } from './http-error.ts';
 
@@ -8,12 +9,20 @@ export interface BodyLimits {
 }
 
 export async function readJson(request: IncomingMessage, limits: BodyLimits): Promise<unknown> {
+  const value = await readOptionalJson(request, limits);
+  if (value === undefined) throw malformed('expected a JSON body, got nothing');
+  return value;
+}
+
+/** Undefined when there is no body at all. */
+export async function readOptionalJson(request: IncomingMessage, limits: BodyLimits): Promise<unknown> {
   const bytes = await readBytes(request, limits);
-  if (bytes.length === 0) throw malformed('expected a JSON body, got nothing');
+  if (bytes.length === 0) return undefined;
+  if (!isUtf8(bytes)) throw malformed('the body is not UTF-8');
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return JSON.parse(bytes.toString());
   } catch (error) {
-    throw malformed(error instanceof SyntaxError ? error.message.slice(0, 200) : 'the body is not UTF-8');
+    throw malformed((error as SyntaxError).message.slice(0, 200));
   }
 }
 
@@ -21,26 +30,86 @@ function malformed(message: string): HttpError {
   return new HttpError(400, 'malformed_json', message);
 }
 
-function readBytes(request: IncomingMessage, { maxBytes, timeoutMs }: BodyLimits): Promise<Buffer> {
+function readBytes(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+  const { maxBytes, timeoutMs } = limits;
   return new Promise((resolve, reject) => {
     if (Number(request.headers['content-length'] ?? 0) > maxBytes) return reject(tooLarge(maxBytes));
     const chunks: Buffer[] = [];
     let size = 0;
-    const timer = setTimeout(() => settle(() => reject(tooSlow(timeoutMs))), timeoutMs);
-    const settle = (how: () => void): void => {
-      clearTimeout(timer);
-      request.off('data', take).off('end', end).off('close', gone);
-      how();
+    const patience = patienceOf(limits);
+    const awaited = patience.wait(() => settle(tooSlow(timeoutMs)));
+    // A promise is settled once, so what comes later is nobody's; the listeners go with the request.
+    const settle = (error: HttpError | undefined): void => {
+      patience.end(awaited);
+      if (error === undefined) resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+      else reject(error);
     };
-    const take = (chunk: Buffer): void => {
-      size += chunk.length;
-      if (size > maxBytes) settle(() => reject(tooLarge(maxBytes)));
-      else chunks.push(chunk);
-    };
-    const end = (): void => settle(() => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
-    const gone = (): void => settle(() => reject(malformed('the connection ended before the body did')));
-    request.on('data', take).on('end', end).on('close', gone);
+    request
+      .on('data', (chunk: Buffer) => {
+        size += chunk.length;
+        if (size <= maxBytes) chunks.push(chunk);
+        else settle(tooLarge(maxBytes));
+      })
+      .on('end', () => settle(undefined))
+      .on('close', () => {
+        if (!request.complete) settle(malformed('the connection ended before the body did'));
+      });
   });
+}
+
+interface Awaited {
+  readonly dueAt: number;
+  readonly ring: () => void;
+}
+
+/** All bodies may take equally long, so they fall due in the order they came: one line and one timer serve all of them. */
+class Patience {
+  readonly #timeoutMs: number;
+  /** In the order they came. */
+  readonly #line = new Set<Awaited>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs;
+  }
+
+  wait(ring: () => void): Awaited {
+    const awaited = { dueAt: performance.now() + this.#timeoutMs, ring };
+    this.#line.add(awaited);
+    this.#timer ??= this.#after(this.#timeoutMs);
+    return awaited;
+  }
+
+  end(awaited: Awaited): void {
+    this.#line.delete(awaited);
+  }
+
+  #after(ms: number): NodeJS.Timeout {
+    return setTimeout(() => this.#look(), ms).unref();
+  }
+
+  #look(): void {
+    this.#timer = undefined;
+    const now = performance.now();
+    for (const { dueAt, ring } of this.#line) {
+      if (dueAt > now) {
+        this.#timer = this.#after(Math.ceil(dueAt - now));
+        return;
+      }
+      ring();
+    }
+  }
+}
+
+const patiences = new WeakMap<BodyLimits, Patience>();
+
+function patienceOf(limits: BodyLimits): Patience {
+  let known = patiences.get(limits);
+  if (known === undefined) {
+    known = new Patience(limits.timeoutMs);
+    patiences.set(limits, known);
+  }
+  return known;
 }
 
 /** What is left of the body is not read, so the connection cannot go on. */

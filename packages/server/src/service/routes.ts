@@ -1,12 +1,14 @@
 /** What there is to ask: every route, what it is for, and who answers. The description at /openapi.json is held against this table. */
 import type { IncomingMessage } from 'node:http';
+import type { EnvoySettings } from '../envoy/settings.ts';
 import { type Answer, json, text } from './answer.ts';
 import { answerAll } from './batch.ts';
 import { checkPolicies, checkRules } from './check.ts';
+import { ENVOY_ROUTES } from './envoy-routes.ts';
 import { HttpError } from './http-error.ts';
+import { liveView } from './live-view.ts';
 import type { Metrics } from './metrics.ts';
 import type { OpenStore } from './open-store.ts';
-import { OPENAPI } from './openapi.ts';
 import { type BodyLimits, readJson } from './read-body.ts';
 import type { Access } from './token.ts';
 import { attempt, block, peek, refund, reserve, reset, settle, unblock, type Verb, type VerbContext } from './verbs.ts';
@@ -15,6 +17,10 @@ export interface RouteContext extends VerbContext {
   readonly metrics: Metrics;
   readonly store: OpenStore;
   readonly bodyLimits: BodyLimits;
+  /** How the Envoy service behaves. */
+  readonly envoy: EnvoySettings;
+  /** What /openapi.json says. */
+  readonly description: object;
   isDraining(): boolean;
   /** Told of errors that do not become the response's status. */
   onError(error: unknown): void;
@@ -23,13 +29,13 @@ export interface RouteContext extends VerbContext {
 export interface Asked {
   readonly request: IncomingMessage;
   readonly query: URLSearchParams;
-  /** What stands for `:policy` in the path. */
+  /** What stands for `:policy`, or whatever its name is, in the path. */
   readonly parameter: string;
 }
 
 export interface Route {
   readonly methods: readonly string[];
-  /** With a `/:policy` at the end, or without. */
+  /** With one segment such as `:policy`, or without. */
   readonly path: string;
   readonly access: Access;
   handle(asked: Asked, context: RouteContext): Promise<Answer>;
@@ -70,8 +76,20 @@ export const ROUTES: readonly Route[] = [
   },
   { methods: ['GET'], path: '/healthz', access: 'open', handle: async () => json(200, { healthy: true }) },
   { methods: ['GET'], path: '/readyz', access: 'open', handle: (_, context) => readiness(context) },
+  ...ENVOY_ROUTES,
   { methods: ['GET'], path: '/metrics', access: 'use', handle: (_, context) => metricsText(context) },
-  { methods: ['GET'], path: '/openapi.json', access: 'use', handle: async () => json(200, OPENAPI) },
+  {
+    methods: ['GET'],
+    path: '/v1/live',
+    access: 'see-keys',
+    handle: async (asked, context) => liveView(asked, context),
+  },
+  {
+    methods: ['GET'],
+    path: '/openapi.json',
+    access: 'use',
+    handle: async (_, { description }) => json(200, description),
+  },
 ];
 
 /** Not ready while it drains, and while the store is away and nobody answers in its place. */
@@ -92,28 +110,44 @@ export interface Found {
 }
 
 /** HEAD is answered as GET is. Throws 404 and 405. */
-export function findRoute(method: string, path: string): Found {
-  const found = exact.get(path) ?? underPrefix(path);
-  if (found === undefined) throw new HttpError(404, 'not_found', 'There is no such route; /openapi.json lists them.');
-  const { methods } = found.route;
-  if (methods.includes(method === 'HEAD' ? 'GET' : method)) return found;
-  const headers = { Allow: methods.join(', ') };
-  throw new HttpError(405, 'method_not_allowed', `This route takes ${methods.join(' and ')}.`, { headers });
+export type FindRoute = (method: string, path: string) => Found;
+
+export function routeFinder(routes: readonly Route[]): FindRoute {
+  const exact = new Map(
+    routes
+      .filter(({ path }) => !PARAMETER.test(path))
+      .map((route): [string, Found] => [route.path, { route, parameter: '' }]),
+  );
+  const patterns = routes
+    .filter(({ path }) => PARAMETER.test(path))
+    .map((route) => ({ route, pattern: patternOf(route) }));
+  return (method, path) => {
+    const found = exact.get(path) ?? matching(path, patterns);
+    if (found === undefined) throw new HttpError(404, 'not_found', 'There is no such route; /openapi.json lists them.');
+    const { methods } = found.route;
+    if (methods.includes(method === 'HEAD' ? 'GET' : method)) return found;
+    const headers = { Allow: methods.join(', ') };
+    throw new HttpError(405, 'method_not_allowed', `This route takes ${methods.join(' and ')}.`, { headers });
+  };
 }
 
-const PARAMETER = /\/:\w+$/;
-const exact = new Map<string, Found>(
-  ROUTES.filter(({ path }) => !PARAMETER.test(path)).map((route) => [route.path, { route, parameter: '' }]),
-);
-const prefixes = ROUTES.filter(({ path }) => PARAMETER.test(path)).map((route) => ({
-  route,
-  prefix: route.path.replace(PARAMETER, '/'),
-}));
+const PARAMETER = /:\w+/;
 
-function underPrefix(path: string): Found | undefined {
-  const found = prefixes.find(({ prefix }) => path.startsWith(prefix) && !path.includes('/', prefix.length));
-  const parameter = found === undefined ? undefined : decoded(path.slice(found.prefix.length));
-  return found === undefined || !parameter ? undefined : { route: found.route, parameter };
+/** Paths of routes have no characters that mean something in a pattern. */
+function patternOf({ path }: Route): RegExp {
+  return new RegExp(`^${path.replace(PARAMETER, '([^/]+)')}$`);
+}
+
+function matching(
+  path: string,
+  patterns: readonly { readonly route: Route; readonly pattern: RegExp }[],
+): Found | undefined {
+  for (const { route, pattern } of patterns) {
+    const [, text] = pattern.exec(path) ?? [];
+    const parameter = text === undefined ? undefined : decoded(text);
+    if (parameter !== undefined) return { route, parameter };
+  }
+  return undefined;
 }
 
 function decoded(text: string): string | undefined {

@@ -3,14 +3,19 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Config } from '../config/config.ts';
+import type { GrpcOptions, GrpcServer } from '../envoy/grpc/server.ts';
+import { DEFAULT_SETTINGS, type EnvoySettings } from '../envoy/settings.ts';
+import { shouldRateLimit } from '../envoy/should-rate-limit.ts';
 import { type Answer, json } from './answer.ts';
+import { envoyContext, isHealthy } from './envoy-routes.ts';
 import { Holds } from './holds.ts';
 import { errorBody, type HttpError, toHttpError } from './http-error.ts';
 import { type LiveLimits, liveLimits } from './live-limits.ts';
 import { errorText, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import type { OpenStore } from './open-store.ts';
-import { type Asked, findRoute, type Route, type RouteContext } from './routes.ts';
+import { openApi, type Paths } from './openapi.ts';
+import { type Asked, type FindRoute, ROUTES, type Route, type RouteContext, routeFinder } from './routes.ts';
 import { type Guard, type Protection, tokenGuard } from './token.ts';
 
 export interface ServiceOptions {
@@ -23,13 +28,26 @@ export interface ServiceOptions {
   readonly protect?: Protection | undefined;
   readonly logRequests?: boolean | undefined;
   readonly maxBodyBytes?: number | undefined;
+  readonly headersTimeoutMs?: number | undefined;
   readonly bodyTimeoutMs?: number | undefined;
   readonly maxHolds?: number | undefined;
+  /** How the Envoy service behaves. */
+  readonly envoy?: EnvoySettings | undefined;
+  /** What else is served beside the limits. */
+  readonly beside?: Beside | undefined;
+}
+
+export interface Beside {
+  readonly routes: readonly Route[];
+  /** Their description, as OpenAPI has it. */
+  readonly paths: Paths;
 }
 
 export interface Service {
   readonly limits: LiveLimits;
   listen(port: number, host: string): Promise<AddressInfo>;
+  /** The Envoy service over gRPC. Resolves to the port. */
+  listenGrpc(port: number, host: string): Promise<number>;
   /** Takes nothing new, finishes what it has, and closes the store. What takes longer than that is cut off. */
   drain(timeoutMs: number): Promise<void>;
 }
@@ -38,38 +56,61 @@ const MAX_BODY_BYTES = 256 * 1024;
 const BODY_TIMEOUT_MS = 10_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const MAX_HOLDS = 10_000;
+/** More than gateways take from clients, or a long header would make the question fail, and pass where a gateway fails open. */
+const MAX_HEADER_BYTES = 32 * 1024;
 
 export function createService(options: ServiceOptions): Service {
-  const { store, metrics, log, bodyTimeoutMs = BODY_TIMEOUT_MS } = options;
+  const { store, metrics, log, headersTimeoutMs = HEADERS_TIMEOUT_MS, bodyTimeoutMs = BODY_TIMEOUT_MS } = options;
   let isDraining = false;
   const limits = liveLimits(store.store, metrics, options.config);
   const context: RouteContext = {
     ...{ limits, metrics, store },
+    envoy: options.envoy ?? DEFAULT_SETTINGS,
+    description: openApi(options.beside?.paths),
     holds: new Holds(options.maxHolds ?? MAX_HOLDS),
     bodyLimits: { maxBytes: options.maxBodyBytes ?? MAX_BODY_BYTES, timeoutMs: bodyTimeoutMs },
     isDraining: () => isDraining,
     onError: (error) => logUnforeseen(log, error),
   };
   const guard = tokenGuard(options.token, options.protect ?? 'changes');
-  const server = createServer(timeLimits(bodyTimeoutMs), (request, response) => {
-    void respond(request, response, context, guard, options);
+  const find = routeFinder([...ROUTES, ...(options.beside?.routes ?? [])]);
+  const server = createServer(serverLimits(headersTimeoutMs, bodyTimeoutMs), (request, response) => {
+    void respond(request, response, find, context, guard, options);
   });
+  let grpc: GrpcServer | undefined;
   return {
     limits,
     listen: (port, host) => listen(server, port, host),
+    async listenGrpc(port, host) {
+      // Only those who want gRPC wait for it to be loaded.
+      const { createGrpcServer } = await import('../envoy/grpc/server.ts');
+      grpc = createGrpcServer(grpcOptions(context, guard));
+      return grpc.listen(port, host);
+    },
     async drain(timeoutMs) {
       isDraining = true;
-      await close(server, timeoutMs);
+      await Promise.all([close(server, timeoutMs), grpc?.drain(timeoutMs)]);
       await store.close();
     },
   };
 }
 
-/** Node's own limits are the second line: they also end bodies that nobody reads. */
-function timeLimits(bodyTimeoutMs: number) {
+function grpcOptions(context: RouteContext, guard: Guard): GrpcOptions {
   return {
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    requestTimeout: HEADERS_TIMEOUT_MS + bodyTimeoutMs,
+    answer: (request) => shouldRateLimit(request, envoyContext(context)),
+    guard: (authorization) => guard('use', authorization),
+    isHealthy: () => isHealthy(context),
+    onError: context.onError,
+    maxMessageBytes: context.bodyLimits.maxBytes,
+  };
+}
+
+/** Node's own limits are the second line: they also end bodies that nobody reads. */
+function serverLimits(headersTimeoutMs: number, bodyTimeoutMs: number) {
+  return {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: headersTimeoutMs + bodyTimeoutMs,
     connectionsCheckingInterval: 1000,
     keepAliveTimeout: 65_000,
   };
@@ -78,6 +119,7 @@ function timeLimits(bodyTimeoutMs: number) {
 async function respond(
   request: IncomingMessage,
   response: ServerResponse,
+  find: FindRoute,
   context: RouteContext,
   guard: Guard,
   { log, metrics, logRequests = false }: ServiceOptions,
@@ -86,7 +128,7 @@ async function respond(
   const id = requestId(request);
   let answer: Answer;
   try {
-    const { route, asked } = routed(request);
+    const { route, asked } = routed(request, find);
     guard(route.access, request.headers.authorization);
     answer = await route.handle(asked, context);
   } catch (error) {
@@ -102,11 +144,14 @@ async function respond(
   }
 }
 
-function routed(request: IncomingMessage): { route: Route; asked: Asked } {
+function routed(request: IncomingMessage, find: FindRoute): { route: Route; asked: Asked } {
   const { path, query } = pathOf(request.url ?? '/');
-  const { route, parameter } = findRoute(request.method ?? 'GET', path);
-  return { route, asked: { request, parameter, query: new URLSearchParams(query) } };
+  const { route, parameter } = find(request.method ?? 'GET', path);
+  return { route, asked: { request, parameter, query: query === '' ? NO_QUERY : new URLSearchParams(query) } };
 }
+
+/** Nobody writes into a query. */
+const NO_QUERY = new URLSearchParams();
 
 function pathOf(url: string): { path: string; query: string } {
   const mark = url.indexOf('?');
@@ -127,12 +172,11 @@ function refusal(error: HttpError, id: string): Answer {
 
 function send(response: ServerResponse, { status, headers, body }: Answer, id: string, isDraining: boolean): void {
   if (response.destroyed) return;
-  response.writeHead(status, {
-    ...headers,
-    'Content-Length': Buffer.byteLength(body),
-    'X-Request-Id': id,
-    ...(isDraining ? { Connection: 'close' } : {}),
-  });
+  // A flat list, because making one object out of several costs more than everything else here.
+  const list = ['X-Request-Id', id, 'Content-Length', String(Buffer.byteLength(body))];
+  for (const name in headers) list.push(name, headers[name]!);
+  if (isDraining) list.push('Connection', 'close');
+  response.writeHead(status, list);
   response.end(body);
 }
 

@@ -1,9 +1,12 @@
-/** Who may ask. Without a token everyone who reaches the port may; with one, changes need it, or everything but the health checks does. */
+/**
+ * Who may ask. Without a token everyone who reaches the port may; with one, changes and
+ * the keys of others need it, or everything but the health checks does.
+ */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { HttpError } from './http-error.ts';
 
-/** What a route is for: health checks, asking and spending, or changing what others have spent. */
-export type Access = 'open' | 'use' | 'change';
+/** What a route is for: health checks, asking and spending, seeing the keys of others, or changing what others have spent. */
+export type Access = 'open' | 'use' | 'see-keys' | 'change';
 export type Protection = 'changes' | 'everything';
 
 export type Guard = (access: Access, authorization: string | undefined) => void;

@@ -3,17 +3,20 @@
  * file that is replaced, a symbolic link that is turned (as Kubernetes does), and disks of other machines, and misses nothing that
  * happens while the service starts. A bad config changes nothing.
  */
-import { readFile } from 'node:fs/promises';
 import type { Config } from '../config/config.ts';
 import { problemText } from '../config/problem.ts';
-import { readConfig } from '../config/read-config.ts';
-import { errorText } from './log.ts';
+import type { Environment } from '../config/read-jwt.ts';
+import { configOf, type FoundFiles, findFiles } from './load-config.ts';
 
 export interface Watching {
-  readonly file: string;
-  /** The text of the config that holds. */
-  readonly text: string;
+  /** Files and folders. */
+  readonly paths: readonly string[];
+  /** What the config that holds was made of. */
+  readonly found: FoundFiles;
+  readonly environment: Environment;
   readonly intervalMs?: number | undefined;
+  /** Default: what is on the disk. */
+  readonly find?: typeof findFiles | undefined;
   onChange(config: Config): void;
   /** Told once for each change, in lines with file, line and path. */
   onProblems(lines: readonly string[]): void;
@@ -27,36 +30,29 @@ export interface Watch {
 
 const INTERVAL_MS = 500;
 
-export function watchConfig({ file, text: first, intervalMs = INTERVAL_MS, onChange, onProblems }: Watching): Watch {
-  /** What was last found: a text, or why there is none. */
-  let last: string | undefined = first;
+export function watchConfig(watching: Watching): Watch {
+  const { paths, environment, intervalMs = INTERVAL_MS, find = findFiles, onChange, onProblems } = watching;
+  let last = fingerprint(watching.found);
   const reload = async (): Promise<void> => {
-    const found = await readText(file);
-    if (found.text === last) return;
-    last = found.text;
-    const { config, lines } = found.text === undefined ? found : readLines(file, found.text);
-    if (config === undefined) onProblems(lines);
+    const found = await findSettled();
+    if (found === undefined || fingerprint(found) === last) return;
+    last = fingerprint(found);
+    const { config, problems } = configOf(found, environment);
+    if (config === undefined) onProblems(problems.map(problemText));
     else onChange(config);
   };
   const timer = setInterval(() => void reload(), intervalMs).unref();
   return { reload, stop: () => clearInterval(timer) };
-}
 
-interface Found {
-  readonly text?: string;
-  readonly config?: Config | undefined;
-  readonly lines: readonly string[];
-}
-
-async function readText(file: string): Promise<Found> {
-  try {
-    return { text: await readFile(file, 'utf8'), lines: [] };
-  } catch (error) {
-    return { lines: [`${file}: cannot be read: ${errorText(error)}`] };
+  /** Files that change while they are read, one half written, one of two turned, are left to the next look. */
+  async function findSettled(): Promise<FoundFiles | undefined> {
+    const found = await find(paths);
+    if (fingerprint(found) === last) return found;
+    const again = await find(paths);
+    return fingerprint(again) === fingerprint(found) ? found : undefined;
   }
 }
 
-function readLines(file: string, text: string): Found {
-  const { config, problems } = readConfig(text);
-  return { config, lines: problems.map((problem) => problemText(file, problem)) };
+function fingerprint({ texts, problems }: FoundFiles): string {
+  return JSON.stringify([texts, problems]);
 }

@@ -20,7 +20,7 @@ export interface Decision {
 }
 
 /** Who answered. Layers add their own. */
-export type Source = 'store' | 'deny-cache' | 'lease' | 'fallback' | 'shadow' | (string & {});
+export type Source = 'store' | 'deny-cache' | 'lease' | 'fallback' | 'fail-closed' | 'shadow' | (string & {});
 
 /** The answer of all policies of one attempt: the numbers are those of the binding policy. */
 export interface RateLimitResult extends Decision {

@@ -133,6 +133,11 @@ function define<P extends Policy>(algorithm: P['algorithm'], options: object): P
 /** Checks a policy that came as data (JSON, YAML, another module) and returns it as if it had been defined in code. */
 export function checkPolicy(value: unknown, path = 'policy'): Policy {
   if (isObject(value) && defined.has(value)) return value as unknown as Policy;
+  const { algorithm, ...options } = checkShape(value, path);
+  return build(algorithm, options, path);
+}
+
+function checkShape(value: unknown, path: string): { readonly algorithm: AlgorithmName } {
   if (!isObject(value)) {
     throw new SluiceError({
       code: 'SLUICE_INVALID_POLICY',
@@ -143,7 +148,7 @@ export function checkPolicy(value: unknown, path = 'policy'): Policy {
       got: value,
     });
   }
-  const { algorithm, ...options } = value;
+  const { algorithm } = value;
   if (typeof algorithm !== 'string' || !Object.hasOwn(GRAMMAR, algorithm)) {
     throw new SluiceError({
       code: 'SLUICE_UNKNOWN_ALGORITHM',
@@ -152,7 +157,7 @@ export function checkPolicy(value: unknown, path = 'policy'): Policy {
       got: algorithm,
     });
   }
-  return build(algorithm as AlgorithmName, options, path);
+  return value as { readonly algorithm: AlgorithmName };
 }
 
 function build(algorithm: AlgorithmName, options: unknown, path: string): Policy {
@@ -160,7 +165,7 @@ function build(algorithm: AlgorithmName, options: unknown, path: string): Policy
     throw new SluiceError({ code: 'SLUICE_INVALID_POLICY', path, expected: 'an object of options', got: options });
   }
   const grammar = GRAMMAR[algorithm];
-  refuseUnknownFields(options, grammar, path);
+  for (const field of Object.keys(options)) refuseUnknownField(field, options, grammar, path);
   const fields: Record<string, unknown> = {
     algorithm,
     name: checkName(options.name === undefined ? algorithm : options.name, `${path}.name`),
@@ -174,17 +179,48 @@ function build(algorithm: AlgorithmName, options: unknown, path: string): Policy
   return policy;
 }
 
-/** A misspelt field must not become a silent default. */
-function refuseUnknownFields(options: object, grammar: object, path: string): void {
-  for (const field of Object.keys(options)) {
-    if (field === 'name' || Object.hasOwn(grammar, field)) continue;
-    throw new SluiceError({
-      code: 'SLUICE_INVALID_POLICY',
-      path: `${path}.${field}`,
-      expected: `no such field; there are name, ${Object.keys(grammar).join(', ')}`,
-      got: Kind.of((options as Record<string, unknown>)[field]),
-    });
+/** Everything that is wrong with a policy that came as data, in the order in which `checkPolicy` looks; nothing when it takes it. */
+export function policyMistakes(value: unknown, path = 'policy'): readonly SluiceError[] {
+  const mistakes: SluiceError[] = [];
+  const shape = noting(mistakes, () => checkShape(value, path));
+  if (shape === undefined) return mistakes;
+  const { algorithm, ...options } = shape as Readonly<Record<string, unknown>> & typeof shape;
+  const grammar = GRAMMAR[algorithm];
+  for (const field of Object.keys(options)) noting(mistakes, () => refuseUnknownField(field, options, grammar, path));
+  if (options.name !== undefined) noting(mistakes, () => checkName(options.name, `${path}.name`));
+  const fields: Record<string, unknown> = { algorithm };
+  for (const [field, check] of Object.entries(grammar)) {
+    // A wrong one stands for one that is right, so that a field that depends on it is not called wrong as well.
+    fields[field] = noting(mistakes, () => check(options[field], `${path}.${field}`, fields)) ?? 1;
   }
+  if (mistakes.length === 0) noting(mistakes, () => refuseEndlessMemory(fields as unknown as Policy, path));
+  return mistakes;
+}
+
+function noting<T>(mistakes: SluiceError[], read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof SluiceError)) throw error;
+    mistakes.push(error);
+    return undefined;
+  }
+}
+
+/** A misspelt field must not become a silent default. */
+function refuseUnknownField(
+  field: string,
+  options: Readonly<Record<string, unknown>>,
+  grammar: object,
+  path: string,
+): void {
+  if (field === 'name' || Object.hasOwn(grammar, field)) return;
+  throw new SluiceError({
+    code: 'SLUICE_INVALID_POLICY',
+    path: `${path}.${field}`,
+    expected: `no such field; there are name, ${Object.keys(grammar).join(', ')}`,
+    got: Kind.of(options[field]),
+  });
 }
 
 /** A bucket so slow that it would take more than a century to recover leaves the range of exact time. */

@@ -1,0 +1,56 @@
+/** The flags that say where Redis is, for every command that goes there. */
+import { readFile } from 'node:fs/promises';
+import { parseRedisAddress } from '../service/redis-address.ts';
+import type { RedisConnection } from '../service/redis-client.ts';
+import type { Arguments, Flags } from './command.ts';
+import { UsageError } from './terminal.ts';
+
+export const REDIS_FLAGS = {
+  redis: { type: 'string', variable: 'SLUICE_REDIS' },
+  'redis-password': { type: 'string', variable: 'SLUICE_REDIS_PASSWORD' },
+  'redis-sentinel-password': { type: 'string', variable: 'SLUICE_REDIS_SENTINEL_PASSWORD' },
+  'redis-ca': { type: 'string', variable: 'SLUICE_REDIS_CA' },
+  'redis-cert': { type: 'string', variable: 'SLUICE_REDIS_CERT' },
+  'redis-key': { type: 'string', variable: 'SLUICE_REDIS_KEY' },
+  prefix: { type: 'string', variable: 'SLUICE_PREFIX' },
+  'hash-keys': { type: 'boolean', variable: 'SLUICE_HASH_KEYS' },
+} as const satisfies Flags;
+
+export const REDIS_HELP = `  --redis-password, --redis-sentinel-password   instead of one in the address (SLUICE_REDIS_PASSWORD, ...)
+  --redis-ca, --redis-cert, --redis-key         files in PEM for rediss:// (SLUICE_REDIS_CA, ...)
+  --prefix TEXT       what goes before every key on Redis; sluice by default (SLUICE_PREFIX)
+  --hash-keys         Redis holds a SHA-256 of each key instead of the key (SLUICE_HASH_KEYS)`;
+
+export interface RedisTarget extends RedisConnection {
+  readonly prefix: string | undefined;
+  readonly hashKeys: boolean;
+}
+
+/** Undefined without --redis. */
+export async function redisTarget(flags: Arguments): Promise<RedisTarget | undefined> {
+  const redis = flags.text('redis');
+  if (redis === undefined) return undefined;
+  try {
+    parseRedisAddress(redis);
+  } catch (error) {
+    throw new UsageError(`--redis: ${(error as Error).message}`);
+  }
+  const [tlsCa, tlsCert, tlsKey] = await Promise.all(
+    ['redis-ca', 'redis-cert', 'redis-key'].map((flag) => fileOf(flags, flag)),
+  );
+  return {
+    ...{ redis, tlsCa, tlsCert, tlsKey },
+    redisPassword: flags.text('redis-password'),
+    sentinelPassword: flags.text('redis-sentinel-password'),
+    prefix: flags.text('prefix'),
+    hashKeys: flags.has('hash-keys'),
+  };
+}
+
+async function fileOf(flags: Arguments, flag: string): Promise<string | undefined> {
+  const file = flags.text(flag);
+  if (file === undefined) return undefined;
+  return readFile(file, 'utf8').catch((error: Error) => {
+    throw new UsageError(`--${flag}: cannot be read: ${error.message}`);
+  });
+}

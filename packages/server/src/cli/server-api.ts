@@ -1,0 +1,49 @@
+/** Asks a server over HTTP, and turns whatever is not its answer into an error that says what happened. */
+import { isFields } from '../config/fields.ts';
+import type { Arguments } from './command.ts';
+import { UsageError } from './terminal.ts';
+
+export const SERVER_FLAGS = {
+  server: { type: 'string', variable: 'SLUICE_SERVER' },
+  token: { type: 'string', variable: 'SLUICE_TOKEN' },
+} as const;
+
+export const SERVER_HELP = `  --server URL     the server to ask; http://127.0.0.1:8080 by default (SLUICE_SERVER)
+  --token SECRET   its bearer token (SLUICE_TOKEN)`;
+
+export interface ServerApi {
+  readonly url: string;
+  /** With a body it is a POST. */
+  ask(path: string, body?: object): Promise<Record<string, unknown>>;
+}
+
+const TIMEOUT_MS = 5000;
+
+export function serverApi(flags: Arguments): ServerApi {
+  const url = flags.text('server') ?? 'http://127.0.0.1:8080';
+  if (!URL.canParse(url)) throw new UsageError(`--server: expected a URL, got ${JSON.stringify(url)}`);
+  const token = flags.text('token');
+  const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  return {
+    url,
+    async ask(path, body) {
+      const response = await fetch(new URL(path, url), {
+        headers: authorization,
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+        ...(body === undefined
+          ? {}
+          : {
+              method: 'POST',
+              body: JSON.stringify(body),
+              headers: { ...authorization, 'Content-Type': 'application/json' },
+            }),
+      }).catch((error: Error) => {
+        throw new Error(`${url} does not answer: ${(error.cause as Error | undefined)?.message || error.message}`);
+      });
+      const answer: unknown = await response.json().catch(() => undefined);
+      if (!isFields(answer)) throw new Error(`${url} answered ${response.status} with no JSON: is it a Sluice server?`);
+      if (!response.ok) throw new Error(`${url} answered ${response.status}: ${answer.message ?? answer.error}`);
+      return answer;
+    },
+  };
+}
