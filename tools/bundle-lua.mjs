@@ -32,9 +32,10 @@ function asFunctions(source, entry) {
   return [...functions, calls(body(entry))].join('\n');
 }
 
+/** What is required within a function is needed now and then: that stays a function. */
 function flattened(source, entry) {
   const lines = saidOnce(inPlace(source, body(entry)));
-  return withLocals(used(inlined(used(lines)))).join('\n');
+  return asFunctions(source, withLocals(used(inlined(used(lines)))).join('\n'));
 }
 
 /** Without a repetition of what several files say alike, such as `local call = redis.call`. */

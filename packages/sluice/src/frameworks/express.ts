@@ -1,9 +1,11 @@
 /** `sluice/express`: a middleware for Express 5 and 4, for an app, a router or a single route. */
-import type { Request, RequestHandler } from 'express';
+import type { NextFunction, Request, RequestHandler } from 'express';
 import { plainPath } from '../http/keys.ts';
 import type { RateLimitResult } from '../model/decision.ts';
+import { isPromise } from '../model/maybe-promise.ts';
 import { NodeView, pass } from './node-http.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
+import type { Allowed } from './outcome.ts';
 
 declare global {
   namespace Express {
@@ -18,17 +20,22 @@ export type ExpressRateLimitOptions<Context = unknown> = RateLimitOptions<Reques
 
 export function rateLimit<Context = unknown>(options: ExpressRateLimitOptions<Context>): RequestHandler {
   const entrance = entranceOf(options);
-  return async (request, response, next) => {
+  return (request, response, next) => {
+    let passed: ReturnType<typeof pass>;
     try {
-      const passed = await pass(entrance, new ExpressView(request, request), response);
-      if (passed === undefined) return;
-      request.rateLimit = passed.result;
+      passed = pass(entrance, new ExpressView(request, request), response);
     } catch (error) {
-      next(error);
-      return;
+      return next(error);
     }
-    next();
+    if (!isPromise(passed)) return goOn(passed, request, next);
+    return passed.then((later) => goOn(later, request, next), next);
   };
+}
+
+function goOn(passed: Allowed | undefined, request: Request, next: NextFunction): void {
+  if (passed === undefined) return;
+  request.rateLimit = passed.result;
+  next();
 }
 
 class ExpressView extends NodeView<Request> {

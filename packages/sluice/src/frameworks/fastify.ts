@@ -2,9 +2,18 @@
  * `sluice/fastify`: a plugin for Fastify 5. It puts a hook on every route that is declared after it: with the options of the plugin,
  * with those in the route's `config.rateLimit`, or with both. What a route needs is worked out when it is declared.
  */
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import type {
+  FastifyInstance,
+  FastifyPluginAsync,
+  FastifyReply,
+  FastifyRequest,
+  HookHandlerDoneFunction,
+  RouteOptions,
+} from 'fastify';
+import type { GateDecision } from '../http/gate.ts';
 import { invalidOption } from '../http/options.ts';
 import type { RateLimitResult } from '../model/decision.ts';
+import { isPromise } from '../model/maybe-promise.ts';
 import { checkFlag } from '../model/options.ts';
 import { concludeOnClose, NodeView, sendReply } from './node-http.ts';
 import { checkRateLimitOptions, type Entrance, entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
@@ -67,17 +76,40 @@ export type FastifyHook = (
   this: FastifyInstance,
   request: FastifyRequest,
   reply: FastifyReply,
-) => Promise<FastifyReply | undefined>;
+  done: HookHandlerDoneFunction,
+) => void;
 
+const lowerCaseNames = new Map<string, string>();
+
+/** Fastify would make a new text of the name for every request. */
+function lowerCase(name: string): string {
+  const known = lowerCaseNames.get(name);
+  if (known === undefined) lowerCaseNames.set(name, name.toLowerCase());
+  return known ?? name.toLowerCase();
+}
+
+/** Calls `done` when the request may go on; one that is denied has its reply, and ends here. */
 function hookOf({ enter, conclude }: Entrance<FastifyRequest>): FastifyHook {
-  return async (request, reply) => {
-    const view = new FastifyView(request, request.raw);
-    const decision = await enter(view);
-    if (!decision.allowed) return sendReply(reply, decision.response);
-    reply.headers(decision.headers);
-    request.rateLimit = decision.result;
+  const goOn = (
+    decision: GateDecision,
+    view: FastifyView,
+    reply: FastifyReply,
+    done: HookHandlerDoneFunction,
+  ): void => {
+    if (!decision.allowed) {
+      sendReply(reply, decision.response);
+      return;
+    }
+    for (const name in decision.headers) reply.header(lowerCase(name), decision.headers[name]);
+    view.native.rateLimit = decision.result;
     concludeOnClose(reply.raw, conclude, decision, view);
-    return undefined;
+    done();
+  };
+  return (request, reply, done) => {
+    const view = new FastifyView(request, request.raw);
+    const decision = enter(view);
+    if (isPromise(decision)) decision.then((later) => goOn(later, view, reply, done), done);
+    else goOn(decision, view, reply, done);
   };
 }
 

@@ -4,6 +4,7 @@
  */
 import type { HeaderValues } from '../http/headers.ts';
 import type { RateLimitResult } from '../model/decision.ts';
+import { isPromise } from '../model/maybe-promise.ts';
 import type { MaybePromise } from '../model/store.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
 import { checkPeerOption, peerOf } from './peer.ts';
@@ -33,7 +34,8 @@ export function rateLimit<Req extends Request = Request, Context = unknown>(
   return (handler) =>
     async (request, ...beside) => {
       const view = new FetchView(request, beside, ipOf);
-      const decision = await enter(view);
+      const entered = enter(view);
+      const decision = isPromise(entered) ? await entered : entered;
       if (!decision.allowed) {
         const { status, headers, body } = decision.response;
         return new Response(request.method === 'HEAD' ? null : body, { status, headers });

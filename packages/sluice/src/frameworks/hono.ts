@@ -1,8 +1,11 @@
 /** `sluice/hono`: a middleware for Hono, on whichever runtime. */
-import type { Env, Context as HonoContext, MiddlewareHandler } from 'hono';
-import type { HeaderValues } from '../http/headers.ts';
+import type { Env, Context as HonoContext, MiddlewareHandler, Next } from 'hono';
+import type { Denial } from '../http/denial.ts';
+import type { GateDecision } from '../http/gate.ts';
+import { type HeaderValues, NO_HEADERS } from '../http/headers.ts';
 import type { RateLimitResult } from '../model/decision.ts';
-import { type NodeRequest, nodeHeader } from './node-http.ts';
+import { isPromise } from '../model/maybe-promise.ts';
+import { type NodeRequest, type NodeResponse, nodeHeader, setHeaders } from './node-http.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
 import { checkPeerOption, type Peer, peerOf } from './peer.ts';
 
@@ -24,20 +27,41 @@ export function rateLimit<E extends Env = Env, Context = unknown>(
 ): MiddlewareHandler<E> {
   const { enter, conclude } = entranceOf(options, { own: ['ip'] });
   const ipOf = checkPeerOption(options.ip) ?? peerIn;
-  return async (c, next) => {
-    const view = new HonoView(c, ipOf);
-    const decision = await enter(view);
-    if (!decision.allowed) {
-      const { status, headers, body } = decision.response;
-      return new Response(c.req.method === 'HEAD' ? null : body, { status, headers });
-    }
-    for (const name in decision.headers) c.header(name, decision.headers[name]);
+  const goOn = (decision: GateDecision, view: HonoView<E>, next: Next): Promise<Response | undefined> => {
+    const c = view.native;
+    if (!decision.allowed) return Promise.resolve(responseOf(decision.response, c.req.method));
+    const { headers } = decision;
+    const isSet = headers === NO_HEADERS || setOnNode(c, headers);
+    if (!isSet) for (const name in headers) c.header(name, headers[name]);
     c.set('rateLimit', decision.result);
-    await next();
-    restoreHeaders(c, decision.headers);
-    if (conclude !== undefined) wait(c, conclude(decision, view, c.res.status));
-    return undefined;
+    const handled = next() as Promise<undefined>;
+    if (isSet && conclude === undefined) return handled;
+    return handled.then(() => {
+      if (!isSet) restoreHeaders(c, headers);
+      if (conclude !== undefined) wait(c, conclude(decision, view, c.res.status));
+      return undefined;
+    });
   };
+  return (c, next) => {
+    const view = new HonoView(c, ipOf);
+    const decision = enter(view);
+    return isPromise(decision) ? decision.then((later) => goOn(later, view, next)) : goOn(decision, view, next);
+  };
+}
+
+function responseOf({ status, headers, body }: Denial, method: string): Response {
+  return new Response(method === 'HEAD' ? null : body, { status, headers });
+}
+
+/**
+ * Node's own response lies beneath Hono's: what is set there is sent whatever becomes of the other, and costs half of what it takes to put it
+ * into a Response.
+ */
+function setOnNode<E extends Env>(c: HonoContext<E>, headers: HeaderValues): boolean {
+  const { incoming, outgoing } = (c.env ?? {}) as Bindings;
+  if (incoming === undefined || typeof outgoing?.setHeader !== 'function') return false;
+  setHeaders(outgoing, headers);
+  return true;
 }
 
 /** A handler that makes a Response by itself loses what was set before it. To look costs little, to set them now much more. */
@@ -59,6 +83,7 @@ function wait<E extends Env>(c: HonoContext<E>, work: Promise<void>): void {
 
 interface Bindings {
   readonly incoming?: NodeRequest | undefined;
+  readonly outgoing?: Pick<NodeResponse, 'setHeader'> | undefined;
 }
 
 /** The runtime's second argument to `fetch` is what Hono calls `env`. */

@@ -1,6 +1,7 @@
 /** `sluice/koa`: a middleware for Koa 3 and 2. */
 import type { Context as KoaContext, Middleware } from 'koa';
 import type { RateLimitResult } from '../model/decision.ts';
+import { isPromise } from '../model/maybe-promise.ts';
 import { concludeOnClose, NodeView } from './node-http.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
 
@@ -17,7 +18,8 @@ export function rateLimit<Context = unknown>(options: KoaRateLimitOptions<Contex
   const { enter, conclude } = entranceOf(options);
   return async (ctx, next) => {
     const view = new KoaView(ctx, ctx.req);
-    const decision = await enter(view);
+    const entered = enter(view);
+    const decision = isPromise(entered) ? await entered : entered;
     if (!decision.allowed) {
       const { status, headers, body } = decision.response;
       ctx.status = status;

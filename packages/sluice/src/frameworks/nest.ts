@@ -20,6 +20,7 @@ import { APP_FILTER, APP_GUARD, Reflector } from '@nestjs/core';
 import type { Denial } from '../http/denial.ts';
 import { checkFunction } from '../http/options.ts';
 import type { RateLimitResult } from '../model/decision.ts';
+import { isPromise } from '../model/maybe-promise.ts';
 import type { MaybePromise } from '../model/store.ts';
 import {
   concludeOnClose,
@@ -142,7 +143,8 @@ export class RateLimitGuard implements CanActivate {
     const { request } = exchange;
     const response = 'raw' in exchange.response ? exchange.response.raw : exchange.response;
     const view = new NestView(request, request.raw ?? (request as NodeRequest));
-    const decision = await entrance!.enter(view);
+    const entered = entrance!.enter(view);
+    const decision = isPromise(entered) ? await entered : entered;
     if (!decision.allowed) {
       setHeaders(response, rateLimitFields(decision.response));
       throw new RateLimitException(decision.response, decision.result);

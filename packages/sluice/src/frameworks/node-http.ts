@@ -1,6 +1,9 @@
 /** What Express, Fastify, Koa, Nest and bare `node:http` have in common: the two objects of Node beneath them. */
 import type { Denial } from '../http/denial.ts';
+import type { GateDecision } from '../http/gate.ts';
 import type { HeaderValues } from '../http/headers.ts';
+import { isPromise } from '../model/maybe-promise.ts';
+import type { MaybePromise } from '../model/store.ts';
 import type { Entrance, NativeView } from './options.ts';
 import type { Allowed, Conclude } from './outcome.ts';
 
@@ -58,7 +61,7 @@ export function nodeHeader({ headers }: NodeRequest, name: string): string | und
   return typeof value === 'object' ? value.join(', ') : value;
 }
 
-export function setHeaders(response: NodeResponse, headers: HeaderValues): void {
+export function setHeaders(response: Pick<NodeResponse, 'setHeader'>, headers: HeaderValues): void {
   for (const name in headers) response.setHeader(name, headers[name]!);
 }
 
@@ -95,13 +98,23 @@ export function concludeOnClose<Native>(
   });
 }
 
-/** The whole way of a request: undefined when its response was sent. Rejects as the gate does. */
-export async function pass<Native>(
+/** The whole way of a request: undefined when its response was sent. Throws and rejects as the gate does. */
+export function pass<Native>(
   { enter, conclude }: Entrance<Native>,
   view: NativeView<Native>,
   response: NodeResponse,
-): Promise<Allowed | undefined> {
-  const decision = await enter(view);
+): MaybePromise<Allowed | undefined> {
+  const decision = enter(view);
+  if (isPromise(decision)) return decision.then((later) => admit(later, conclude, view, response));
+  return admit(decision, conclude, view, response);
+}
+
+function admit<Native>(
+  decision: GateDecision,
+  conclude: Conclude<Native> | undefined,
+  view: NativeView<Native>,
+  response: NodeResponse,
+): Allowed | undefined {
   if (!decision.allowed) {
     send(response, decision.response);
     return undefined;

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Denial } from '../http/denial.ts';
 import type { RateLimitResult } from '../model/decision.ts';
+import { isPromise } from '../model/maybe-promise.ts';
 import { NodeView, pass, send } from './node-http.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
 import { emitWarning, type OutcomeOptions } from './outcome.ts';
@@ -23,7 +24,8 @@ export function rateLimit<Context = unknown>(
   const { onError = emitWarning } = options;
   return (listener) => async (request: LimitedRequest, response) => {
     try {
-      const passed = await pass(entrance, new NodeView(request, request), response);
+      const entered = pass(entrance, new NodeView(request, request), response);
+      const passed = isPromise(entered) ? await entered : entered;
       if (passed === undefined) return;
       request.rateLimit = passed.result;
     } catch (error) {

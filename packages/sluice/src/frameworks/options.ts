@@ -2,7 +2,7 @@
  * What `rateLimit` takes in every framework, and what becomes of it: an entrance. Limits are made and checked here, where a
  * route is set up; a request only passes.
  */
-import { type Gate, type GateOptions, gateOf, type OnDenied } from '../http/gate.ts';
+import { type GateOptions, gateOf, type OnDenied, type PromptGate } from '../http/gate.ts';
 import { invalidOption } from '../http/options.ts';
 import type { RequestView } from '../http/request-view.ts';
 import type { Warn } from '../http/warnings.ts';
@@ -44,7 +44,7 @@ export interface RateLimitOptions<Native, Context = unknown>
 
 /** The gate of a route, and what is to be told of how its requests end. */
 export interface Entrance<Native> {
-  readonly enter: Gate<Native>;
+  readonly enter: PromptGate<Native>;
   /** Undefined when nobody wants to know. */
   readonly conclude: Conclude<Native> | undefined;
 }
@@ -75,7 +75,7 @@ export function entranceOf<Native, Context>(
   const gateOptions = pick(options, GATE_OPTIONS) as unknown as GateOptions<Native, Context>;
   const policies = options.policies ?? constantPolicy(options.policy);
   const asked = options.settle === undefined ? limiter : reserving(limiter, options.settleWithin);
-  return { enter: gateOf({ ...gateOptions, policies, limiter: asked }, path), conclude };
+  return { enter: gateOf({ ...gateOptions, policies, limiter: asked }, path, limiter), conclude };
 }
 
 function limiterOf<Native, Context>(

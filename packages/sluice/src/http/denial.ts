@@ -40,9 +40,12 @@ function headersOf(rateLimit: HeaderValues, type: string, seconds: number | unde
   return headers;
 }
 
-/** Nobody knows what the key has spent: that is no fault of the client. A cost that never fits is one, whoever answers. */
+/**
+ * Nobody knows what the key has spent: that is no fault of the client. A cost that never fits is one, whoever answers, and so is a limit
+ * that is reached, also when another store has counted (`source` is 'fallback').
+ */
 function failsClosed({ allowed, source, retryAfter }: RateLimitResult): boolean {
-  return !allowed && source === 'fallback' && Number.isFinite(retryAfter);
+  return !allowed && source === 'fail-closed' && Number.isFinite(retryAfter);
 }
 
 interface Reason {

@@ -3,10 +3,11 @@
  * the view, sets the headers it is given before the response exists, and either goes on or sends the response it is given.
  * Everything that can be known or refused beforehand is, when the gate is made.
  */
-import type { AttemptOptions, Limiter } from '../limiter/limiter.ts';
+import type { AtOnce, AttemptOptions, Limiter } from '../limiter/limiter.ts';
 import { checkCost } from '../model/attempt.ts';
 import type { RateLimitResult } from '../model/decision.ts';
 import { Kind, type Mistake, SluiceError } from '../model/errors.ts';
+import { isPromise } from '../model/maybe-promise.ts';
 import { checkOptionNames } from '../model/options.ts';
 import type { Policy } from '../model/policy.ts';
 import type { MaybePromise } from '../model/store.ts';
@@ -70,41 +71,67 @@ export interface Spent {
 
 /** Rejects when the key or the cost is none, and when the store fails: an adapter hands that to its framework as an error. */
 export type Gate<Native = unknown> = (view: RequestView<Native>) => Promise<GateDecision>;
+/** The same for adapters: decided at once where nothing has to be waited for, and then it throws where a gate rejects. */
+export type PromptGate<Native = unknown> = (view: RequestView<Native>) => MaybePromise<GateDecision>;
 
 const OPTIONS = [
   ...['limiter', 'key', 'cost', 'context', 'headers', 'policies', 'skip', 'onDenied', 'onWarning', 'sleep'],
 ] as const;
 
 export function gate<Native = unknown, Context = unknown>(options: GateOptions<Native, Context>): Gate<Native> {
-  return gateOf(options, 'gate');
+  const enter = gateOf(options, 'gate');
+  return async (view) => enter(view);
 }
 
-/** The same for adapters, whose users know its options by another path. */
-export function gateOf<Native, Context>(options: GateOptions<Native, Context>, path: string): Gate<Native> {
+/** The same for adapters, whose users know its options by another path, and who may ask `counting` in a way of their own. */
+export function gateOf<Native, Context>(
+  options: GateOptions<Native, Context>,
+  path: string,
+  counting: object = options.limiter,
+): PromptGate<Native> {
   checkOptions(options, path);
   const { limiter, key = byIp(), skip, onDenied, sleep = sleepOnTimer } = options;
   const warn = warnOnce(options.onWarning);
   const write = writerOf(policiesOf(options.policies, limiter, path), fieldsOf(options.headers, `${path}.headers`));
   const attemptOptions = attemptOptionsFor(options);
-  const noteCounted = doubleCountWatch(limiter, warn);
+  const noteCounted = doubleCountWatch(counting, warn);
 
   const deny = async (view: RequestView<Native>, result: RateLimitResult): Promise<GateDecision> => {
     const denial = denialOf(result, view.header('accept'), write(result));
     return { allowed: false, result, response: (await onDenied?.(denial, { view, result })) ?? denial };
   };
 
-  return async (view) => {
-    if (skip !== undefined && (await skip(view))) return SKIPPED;
-    const given = key(view, warn);
-    const who = checkHttpKey(typeof given === 'string' ? given : await given);
-    noteCounted(view, who);
-    const how = typeof attemptOptions === 'function' ? await attemptOptions(view) : attemptOptions;
-    const result = await limiter.attempt(who, how);
+  const tell = (view: RequestView<Native>, spent: Spent, result: RateLimitResult): MaybePromise<GateDecision> => {
     if (!result.allowed) return deny(view, result);
-    if (result.delay !== null) await sleep(Math.ceil(result.delay * 1e3));
-    const spent = { key: who, cost: how?.cost ?? 1, context: how?.context };
-    return { allowed: true, result, headers: write(result), spent };
+    const decision: GateDecision = { allowed: true, result, headers: write(result), spent };
+    return result.delay === null ? decision : sleep(Math.ceil(result.delay * 1e3)).then(() => decision);
   };
+  const ask = promptAttempt(limiter);
+  const enter = (view: RequestView<Native>, key: string, how: Attempt<Context>): MaybePromise<GateDecision> => {
+    noteCounted(view, key);
+    const result = ask(key, how);
+    const spent = { key, cost: how?.cost ?? 1, context: how?.context };
+    return isPromise(result) ? result.then((told) => tell(view, spent, told)) : tell(view, spent, result);
+  };
+  const enterLater = async (view: RequestView<Native>, given = key(view, warn)): Promise<GateDecision> => {
+    const who = checkHttpKey(await given);
+    return enter(view, who, typeof attemptOptions === 'function' ? await attemptOptions(view) : attemptOptions);
+  };
+
+  if (skip !== undefined) return async (view) => ((await skip(view)) ? SKIPPED : enterLater(view));
+  if (typeof attemptOptions === 'function') return (view) => enterLater(view);
+  return (view) => {
+    const given = key(view, warn);
+    return isPromise(given) ? enterLater(view, given) : enter(view, checkHttpKey(given), attemptOptions);
+  };
+}
+
+/** The short way of a limiter that has one: a promise costs more than the decision. */
+function promptAttempt<Context>(
+  limiter: Limiter<Context>,
+): (key: string, how: Attempt<Context>) => MaybePromise<RateLimitResult> {
+  const { atOnce } = limiter.attempt as AtOnce<Context>;
+  return atOnce ?? ((key, how) => limiter.attempt(key, how));
 }
 
 const SKIPPED: GateDecision = Object.freeze({

@@ -115,9 +115,9 @@ function lineFinder(policies: readonly Policy[]): (decisions: readonly Decision[
   const find = (decision: Decision): Line =>
     known.find((line) => isOf(line, decision)) ?? lineOf(decision.policy, decision.limit, undefined);
   return (decisions) => {
-    const isAll =
-      decisions.length === known.length && decisions.every((decision, index) => isOf(known[index]!, decision));
-    return isAll ? all : joinLines(decisions.map(find));
+    let same = decisions.length === known.length ? 0 : -1;
+    while (same >= 0 && same < known.length) same = isOf(known[same]!, decisions[same]!) ? same + 1 : -1;
+    return same < 0 ? joinLines(decisions.map(find)) : all;
   };
 }
 

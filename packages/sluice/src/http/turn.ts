@@ -1,4 +1,7 @@
-/** Waiting for a turn at a limiter. The one place to change once `limiter.acquire` does it: first come, first served. */
+/**
+ * Waiting for a turn at a limiter, by the clock, the deadline and the errors of the fetch it is for. `limiter.acquire` has its own of all
+ * three, and putting them right afterwards would be longer than this.
+ */
 import type { Limiter } from '../limiter/limiter.ts';
 import type { Clock } from '../model/clock.ts';
 import type { Sleep } from './timers.ts';

@@ -6,12 +6,12 @@
 import { type Clock, checkClock, monotonicClock } from '../model/clock.ts';
 import { type Duration, parseDuration } from '../model/duration.ts';
 import { Kind, SluiceError } from '../model/errors.ts';
+import { isPromise } from '../model/maybe-promise.ts';
 import { checkOptionNames } from '../model/options.ts';
 import { type Answer, checkStore, type MaybePromise, type ShortWay, type Store } from '../model/store.ts';
 import { checkCount } from './counts.ts';
 import { callHook, checkHook, type Hook } from './hooks.ts';
 import type { Layer } from './layered.ts';
-import { isPromise } from './maybe-promise.ts';
 import { withShortWay } from './short-way.ts';
 import { isStoreFault } from './store-fault.ts';
 

@@ -8,11 +8,11 @@
 import { type Clock, checkClock, monotonicClock } from '../model/clock.ts';
 import { type Duration, parseDuration } from '../model/duration.ts';
 import { Kind, SluiceError } from '../model/errors.ts';
+import { isPromise } from '../model/maybe-promise.ts';
 import { checkOptionNames } from '../model/options.ts';
 import { checkStore, type MaybePromise } from '../model/store.ts';
 import { checkHook } from './hooks.ts';
 import type { Layer } from './layered.ts';
-import { isPromise } from './maybe-promise.ts';
 import { withShortWay } from './short-way.ts';
 
 /** Calls `wake` once, when about this many milliseconds have passed. */

@@ -16,12 +16,12 @@
  */
 import { type Clock, checkClock, monotonicClock, readMicros } from '../model/clock.ts';
 import { type Duration, parseDuration, toMicros } from '../model/duration.ts';
+import { isPromise } from '../model/maybe-promise.ts';
 import { checkOptionNames } from '../model/options.ts';
 import { type Check, checkStore, type MaybePromise, type Store, type Verdicts } from '../model/store.ts';
 import { checkCount } from './counts.ts';
 import { Denials } from './denials.ts';
 import type { Layer } from './layered.ts';
-import { isPromise } from './maybe-promise.ts';
 import { RecentKeys } from './recent-keys.ts';
 import { withShortWay } from './short-way.ts';
 

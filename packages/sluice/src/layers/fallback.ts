@@ -9,13 +9,13 @@
 import { type Clock, checkClock, systemClock } from '../model/clock.ts';
 import { type Duration, parseDuration, toMicros } from '../model/duration.ts';
 import { SluiceError } from '../model/errors.ts';
+import { isPromise } from '../model/maybe-promise.ts';
 import { checkOptionNames } from '../model/options.ts';
 import { checkStore, type MaybePromise, type ShortWay, type Store, type Verdicts } from '../model/store.ts';
 import { DEFAULT_RETRY_AFTER } from './circuit-breaker.ts';
-import { answering } from './fixed-answers.ts';
+import { answering, FAILS_CLOSED } from './fixed-answers.ts';
 import { callHook, checkHook, type Hook } from './hooks.ts';
 import type { Layer } from './layered.ts';
-import { isPromise } from './maybe-promise.ts';
 import { checkShare, shareOf } from './share.ts';
 import { answerOf, withShortWay } from './short-way.ts';
 import { isStoreFault } from './store-fault.ts';
@@ -147,8 +147,8 @@ class Outages {
   };
 }
 
-function asFallback({ now, verdicts }: Verdicts): Verdicts {
-  return { now, verdicts, source: 'fallback' };
+function asFallback({ now, verdicts, source }: Verdicts): Verdicts {
+  return { now, verdicts, source: source === FAILS_CLOSED ? source : 'fallback' };
 }
 
 interface Settings extends Pick<FallbackOptions, 'onFallback' | 'onRecovered'> {

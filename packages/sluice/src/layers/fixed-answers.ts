@@ -6,10 +6,14 @@ import { type Clock, readMicros } from '../model/clock.ts';
 import { limitOf, type Policy } from '../model/policy.ts';
 import type { Check, Store, Verdict } from '../model/store.ts';
 
+/** Whoever is denied is denied unseen: that is no fault of the caller's, and HTTP has another status for it. */
+export const FAILS_CLOSED = 'fail-closed';
+
 /** 'allow' is told as if nothing were spent; 'deny' as if nothing were left, and to come back in `retryAfter` microseconds. */
 export function answering(answer: 'allow' | 'deny', clock: Clock, retryAfter: number): Store {
   const isAllowed = answer === 'allow';
   const resetAfter = isAllowed ? 0 : retryAfter;
+  const source = isAllowed ? 'fallback' : FAILS_CLOSED;
 
   const look = (policy: Policy): Verdict => {
     return { allowed: true, remaining: isAllowed ? limitOf(policy) : 0, retryAfter: 0, resetAfter, delay: 0 };
@@ -20,12 +24,8 @@ export function answering(answer: 'allow' | 'deny', clock: Clock, retryAfter: nu
   };
 
   return {
-    decide: (checks) => ({ now: readMicros(clock), verdicts: checks.map(decideOne), source: 'fallback' }),
-    change: (changes) => ({
-      now: readMicros(clock),
-      verdicts: changes.map(({ policy }) => look(policy)),
-      source: 'fallback',
-    }),
+    decide: (checks) => ({ now: readMicros(clock), verdicts: checks.map(decideOne), source }),
+    change: (changes) => ({ now: readMicros(clock), verdicts: changes.map(({ policy }) => look(policy)), source }),
     forget: () => undefined,
     history: () => [],
   };

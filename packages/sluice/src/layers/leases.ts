@@ -16,6 +16,7 @@
  */
 import { type Clock, checkClock, monotonicClock, readMicros } from '../model/clock.ts';
 import { type Duration, MICROS_PER_SECOND, parseDuration, parseRate, type Rate, toMicros } from '../model/duration.ts';
+import { isPromise } from '../model/maybe-promise.ts';
 import { checkOptionNames } from '../model/options.ts';
 import type { Policy } from '../model/policy.ts';
 import {
@@ -32,7 +33,6 @@ import type { Layer } from './layered.ts';
 import { LeaseBook } from './leases-book.ts';
 import type { Block, HeldKey, Sizing } from './leases-held.ts';
 import { type LeaseRule, ruleBook } from './leases-rules.ts';
-import { isPromise } from './maybe-promise.ts';
 
 export interface LeaseOptions {
   /**

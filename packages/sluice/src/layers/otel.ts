@@ -5,11 +5,11 @@
  */
 import { type Clock, checkClock, monotonicClock } from '../model/clock.ts';
 import { Kind, SluiceError } from '../model/errors.ts';
+import { isPromise } from '../model/maybe-promise.ts';
 import { checkOptionNames } from '../model/options.ts';
 import type { Policy } from '../model/policy.ts';
 import { type Check, checkStore, type MaybePromise, type Store, type Verdicts } from '../model/store.ts';
 import type { Layer } from './layered.ts';
-import { isPromise } from './maybe-promise.ts';
 import { isStoreFault } from './store-fault.ts';
 import { checkPlace } from './telemetry.ts';
 

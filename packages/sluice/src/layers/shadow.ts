@@ -7,6 +7,7 @@
  * be spent from by an attempt that never happened. That is a second call to the store, and what a trial costs.
  */
 import { SluiceError } from '../model/errors.ts';
+import { isPromise } from '../model/maybe-promise.ts';
 import { checkOptionNames } from '../model/options.ts';
 import type { Policy } from '../model/policy.ts';
 import {
@@ -20,7 +21,6 @@ import {
 } from '../model/store.ts';
 import { callHook, checkHook, type Hook } from './hooks.ts';
 import type { Layer } from './layered.ts';
-import { isPromise } from './maybe-promise.ts';
 
 export interface ShadowOptions {
   /** The names of the policies in the shadow. Default: all. */

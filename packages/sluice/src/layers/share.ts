@@ -1,8 +1,8 @@
 /** A store that grants a stated part of every limit: what one of several instances of a program may give while they cannot ask each other. */
 import { SluiceError } from '../model/errors.ts';
+import { isPromise } from '../model/maybe-promise.ts';
 import { checkPolicy, limitOf, type Policy } from '../model/policy.ts';
 import type { Change, Check, MaybePromise, Store, Verdict, Verdicts } from '../model/store.ts';
-import { isPromise } from './maybe-promise.ts';
 
 /** `retryAfter` in microseconds is for costs that fit the limit and not the share: they fit once the whole limit is back. */
 export function shareOf(store: Store, share: number, retryAfter: number): Store {

@@ -7,12 +7,12 @@
  * Node before 20.16): there only the hooks work.
  */
 import { Kind, SluiceError } from '../model/errors.ts';
+import { isPromise } from '../model/maybe-promise.ts';
 import { checkFlag, checkOptionNames } from '../model/options.ts';
 import type { Policy } from '../model/policy.ts';
 import { type Check, checkStore, type MaybePromise, type ShortWay, type Store, type Verdicts } from '../model/store.ts';
 import { callHook, checkHook, type Hook } from './hooks.ts';
 import type { Layer } from './layered.ts';
-import { isPromise } from './maybe-promise.ts';
 import { answerOf, withShortWay } from './short-way.ts';
 import { isStoreFault } from './store-fault.ts';
 

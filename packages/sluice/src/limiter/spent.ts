@@ -9,7 +9,7 @@ import { Kind, SluiceError } from '../model/errors.ts';
 import type { Policy } from '../model/policy.ts';
 
 /** Answers of those who spend nothing in the store, so that nothing can be given back to it. */
-const SPENT_ELSEWHERE: readonly string[] = ['fallback', 'shadow'];
+const SPENT_ELSEWHERE: readonly string[] = ['fallback', 'fail-closed', 'shadow'];
 
 export function isSpentInStore({ source }: RateLimitResult): boolean {
   return !SPENT_ELSEWHERE.includes(source);

@@ -194,7 +194,8 @@ class Tables {
   readonly all: Table[] = [];
   readonly #byIdentity = new Map<string, Table>();
   readonly #byPolicy = new WeakMap<Policy, Table>();
-  readonly #hash: HashKey = randomHash();
+  /** Made with the first table: a worker has no randomness while its module loads, and that is when limits are made. */
+  #hash: HashKey | undefined;
   readonly #shards: number;
   #lastPolicy: Policy | undefined;
   #lastTable: Table | undefined;
@@ -234,6 +235,7 @@ class Tables {
 
   #make(policy: Policy): Table {
     if (policy.algorithm === 'sliding-window-log') return new LogTable(policy);
+    this.#hash ??= randomHash();
     return new NumbersTable(numbersAlgorithm(policy.algorithm), policy, this.#hash, this.#shards);
   }
 

@@ -35,6 +35,7 @@ function algorithmWords(policy: Policy): WirePolicy['words'] {
     case 'fixed-window':
       return [String(policy.limit), String(toMicros(policy.window)), policy.align];
     case 'sliding-window-log':
+      return [String(policy.limit), String(toMicros(policy.window)), logEntryFormat(policy)];
     case 'sliding-window-counter':
       return [String(policy.limit), String(toMicros(policy.window)), ''];
     case 'token-bucket':
@@ -46,6 +47,17 @@ function algorithmWords(policy: Policy): WirePolicy['words'] {
     case 'gcra':
       return [String(policy.capacity), String(toMicros(policy.period) / policy.limit), ''];
   }
+}
+
+/** How sliding-window-log.lua packs an entry: a time within the window and a number up to the limit, in as few bytes as hold them. */
+function logEntryFormat({ limit, window }: Extract<Policy, { algorithm: 'sliding-window-log' }>): string {
+  return `<I${bytesFor(toMicros(window))}I${bytesFor(limit + 1)}`;
+}
+
+function bytesFor(range: number): number {
+  let bytes = 1;
+  while (256 ** bytes < range) bytes += 1;
+  return bytes;
 }
 
 const NEVER = -1;

@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { rateLimit, rateLimitOf } from '../../src/frameworks/fetch.ts';
 import { byIp } from '../../src/http/index.ts';
 import { createLimiter, fixedWindow } from '../../src/index.ts';
-import { type AnyOptions, type App, frameworkContract } from './contract.ts';
+import { type App, frameworkContract } from './contract.ts';
+import type { AnyOptions } from './contract-rows.ts';
 import { listening } from './servers.ts';
 
 interface Beside {

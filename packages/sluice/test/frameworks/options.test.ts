@@ -7,7 +7,7 @@ import { rateLimit as koa } from '../../src/frameworks/koa.ts';
 import { rateLimit as node, rateLimitUpgrade } from '../../src/frameworks/node.ts';
 import { createLimiter, fixedWindow } from '../../src/index.ts';
 
-const policy = fixedWindow({ limit: 1, window: '1d' });
+const policy = fixedWindow({ limit: 2, window: '1d' });
 const limiter = createLimiter({ policy });
 const countOnly = (): boolean => true;
 const settle = (): number => 0;
@@ -96,4 +96,16 @@ describe('a limit in memory, in a worker of a cluster', () => {
     express({ policy, onWarning });
     expect(onWarning).not.toHaveBeenCalled();
   });
+});
+
+test.each([
+  ['settle twice', { settle }, { settle }],
+  ['settle and plain', { settle }, {}],
+])('one request counted twice is noticed: %s', async (_title, outer, inner) => {
+  const codes: string[] = [];
+  const common = { limiter, key: () => 'ada', onWarning: ({ code }: { code: string }) => codes.push(code) };
+  await limiter.reset('ada');
+  const twice = fetching({ ...common, ...outer })(fetching({ ...common, ...inner })(() => new Response()));
+  await twice(new Request('http://localhost/'));
+  expect(codes).toEqual(['SLUICE_COUNTED_TWICE']);
 });

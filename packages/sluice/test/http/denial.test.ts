@@ -66,7 +66,7 @@ describe('Retry-After', () => {
 });
 
 describe('a limiter that fails closed', () => {
-  const closed = resultOf({ allowed: false, retryAfter: 2.5, source: 'fallback' });
+  const closed = resultOf({ allowed: false, retryAfter: 2.5, source: 'fail-closed' });
 
   test('answers 503', () => {
     const { status, headers, body } = denial(closed);
@@ -86,8 +86,12 @@ describe('a limiter that fails closed', () => {
   });
 
   test('but a cost that can never fit is refused as ever', () => {
-    const never = resultOf({ allowed: false, retryAfter: Number.POSITIVE_INFINITY, source: 'fallback' });
+    const never = resultOf({ allowed: false, retryAfter: Number.POSITIVE_INFINITY, source: 'fail-closed' });
     expect(denial(never)).toMatchObject({ status: 429, headers: expect.not.objectContaining({ 'Retry-After': '1' }) });
+  });
+
+  test('and a limit that another store has counted is a limit', () => {
+    expect(denial(resultOf({ allowed: false, retryAfter: 2.5, source: 'fallback' })).status).toBe(429);
   });
 });
 

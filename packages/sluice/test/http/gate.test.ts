@@ -1,5 +1,6 @@
 /** The framework-neutral middle: what an adapter is told to do, and what is refused before the first request. */
 import { describe, expect, test, vi } from 'vitest';
+import { gateOf } from '../../src/http/gate.ts';
 import { byHeader, byIp, byUser, type GateOptions, gate, type RequestView } from '../../src/http/index.ts';
 import {
   createLimiter,
@@ -270,5 +271,32 @@ describe('options are refused when the gate is made', () => {
 
   test('the private networks and a whole /8 are no such mistake', () => {
     byIp({ trustedProxies: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7', 'fe80::/10', '::1'] });
+  });
+});
+
+describe('for adapters', () => {
+  const limiter = limiterFor(tokenBucket({ capacity: 100, refillRate: 1 }));
+
+  test('is decided at once where nothing has to be waited for', () => {
+    expect(gateOf({ limiter }, 'rateLimit')(viewOf())).toMatchObject({ allowed: true, result: { source: 'store' } });
+  });
+
+  test('and throws then', () => {
+    expect(() => gateOf({ limiter, key: () => undefined }, 'rateLimit')(viewOf())).toThrow('SLUICE_INVALID_HTTP_KEY');
+  });
+
+  test.each<[string, Partial<GateOptions>]>([
+    [
+      'a limiter with an attempt of its own',
+      { limiter: { ...limiter, attempt: (key: never) => limiter.attempt(key) } },
+    ],
+    ['a key that has to be found out', { key: async () => 'ada' }],
+    ['a cost that has to be found out', { cost: () => 1 }],
+    ['a question whether to skip', { skip: () => false }],
+    ['several policies', { limiter: createLimiter({ policies: [policy, { ...policy, name: 'other' }] }) }],
+  ])('later: %s', async (_title, options) => {
+    const decision = gateOf({ limiter, ...options }, 'rateLimit')(viewOf());
+    expect(decision).toBeInstanceOf(Promise);
+    expect(await decision).toMatchObject({ allowed: true, result: { allowed: true } });
   });
 });

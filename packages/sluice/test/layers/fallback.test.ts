@@ -52,7 +52,7 @@ describe.each(AWAY)('a store that %s', (mood) => {
   test('deny: come back when the store is asked again', async () => {
     const { store } = away({ to: 'deny', retryAfter: '3s' });
     const none = { allowed: false, remaining: 0, retryAfter: 3_000_000, resetAfter: 3_000_000, delay: 0 };
-    expect(await store.decide([check()])).toEqual({ now: 5_000_000, verdicts: [none], source: 'fallback' });
+    expect(await store.decide([check()])).toEqual({ now: 5_000_000, verdicts: [none], source: 'fail-closed' });
     expect(await store.decide([check(bucket, 0)])).toMatchObject({
       verdicts: [{ allowed: true, remaining: 0, retryAfter: 0 }],
     });

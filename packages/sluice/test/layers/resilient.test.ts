@@ -118,7 +118,7 @@ describe('options', () => {
     broken.behaves = 'rejects';
     const [one, two] = [preset(broken), preset(waitedFor(memoryStore()))];
     await one.decide([check()]);
-    expect(await one.decide([check()])).toMatchObject({ source: 'fallback' });
+    expect(await one.decide([check()])).toMatchObject({ source: 'fail-closed' });
     expect(await two.decide([check()])).toMatchObject({ source: 'store' });
   });
 });

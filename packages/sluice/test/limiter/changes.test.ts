@@ -129,13 +129,16 @@ describe('the spend that is given back is recovered to the microsecond', () => {
     },
   );
 
-  test.each(['fallback', 'shadow'])('what was spent in the %s is not the store’s to give back', async (source) => {
-    const store = recordingStore();
-    const limiter = createLimiter({ policy: bucket, store });
-    const of = { ...(await limiter.attempt('user:42')), source };
-    expect((await limiter.refund('user:42', { of })).changed).toBe(0);
-    expect(store.changed).toEqual([]);
-  });
+  test.each(['fallback', 'fail-closed', 'shadow'])(
+    'what was spent in the %s is not the store’s to give back',
+    async (source) => {
+      const store = recordingStore();
+      const limiter = createLimiter({ policy: bucket, store });
+      const of = { ...(await limiter.attempt('user:42')), source };
+      expect((await limiter.refund('user:42', { of })).changed).toBe(0);
+      expect(store.changed).toEqual([]);
+    },
+  );
 });
 
 const START = 1_763_280_000_000;

@@ -19,8 +19,9 @@ local function entry_format(time_bytes, unit_bytes)
   return entry_formats[index]
 end
 
-local function load(key)
-  local raw = call('GETRANGE', key, '0', READ_END)
+-- `read` is what was read of it already, if it was.
+local function load(key, read)
+  local raw = read or call('GETRANGE', key, '0', READ_END)
   if raw == '' then return nil end
   local newest, total, blocked_until, head, length, capacity, time_bytes, unit_bytes = unpack_struct(HEADER, raw)
   return {
