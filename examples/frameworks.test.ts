@@ -1,12 +1,23 @@
-/** One server for each framework: started as a visitor would, and asked the same of all. */
+/** One server for each framework on each runtime: started as a visitor would, and asked the same of all. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type RunningExample, startExample } from './start.ts';
+import { RUNTIMES } from '../tools/runtimes/index.ts';
+import type { PackedApp } from '../tools/runtimes/packed-app.ts';
+import { appWithExamples, type RunningExample, startExample } from './start.ts';
 
-describe.each(['express', 'fastify', 'hono', 'koa', 'nest', 'fetch', 'node'])('%s', (name) => {
+const FRAMEWORKS = ['express', 'fastify', 'hono', 'koa', 'nest', 'fetch', 'node'];
+const ROWS = RUNTIMES.flatMap((runtime) => FRAMEWORKS.map((name) => ({ name, runtime })));
+
+let app: PackedApp;
+beforeAll(async () => {
+  app = await appWithExamples();
+}, 300_000);
+afterAll(() => app?.remove());
+
+describe.each(ROWS)('$name on $runtime.name', ({ name, runtime }) => {
   let example: RunningExample;
   beforeAll(async () => {
-    example = await startExample(name);
+    example = await startExample(app, runtime, name);
   });
   afterAll(() => example?.stop());
 
@@ -37,8 +48,8 @@ describe.each(['express', 'fastify', 'hono', 'koa', 'nest', 'fetch', 'node'])('%
   });
 });
 
-test('node: two connections of a WebSocket, and no third', async () => {
-  const example = await startExample('node');
+test.each(RUNTIMES)('node on $name: two connections of a WebSocket, and no third', async (runtime) => {
+  const example = await startExample(app, runtime, 'node');
   const open = async (): Promise<string> => {
     const socket = connect(example.port, 'localhost');
     const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13';
@@ -55,5 +66,7 @@ test('node: two connections of a WebSocket, and no third', async () => {
 });
 
 test('an example that does not exist is one line and exit code 2', async () => {
-  await expect(startExample('rails')).rejects.toThrow(/ended with 2: Usage: node examples\/run.mjs <express \|/);
+  await expect(startExample(app, RUNTIMES[0]!, 'rails')).rejects.toThrow(
+    /ended with 2: Usage: node examples\/run.mjs <express \|/,
+  );
 });

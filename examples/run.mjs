@@ -2,13 +2,11 @@
  * Runs an example: `node examples/run.mjs express`. The examples are TypeScript, which Bun, Deno and Node from 22.18 on read as it is
  * (Nest's decorators aside): there, `node examples/express/server.ts` does the same. `npm run build` comes first.
  */
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { register } from 'node:module';
 
 const folder = new URL('./', import.meta.url);
-const names = readdirSync(folder, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory() && entry.name !== 'tour')
-  .map(({ name }) => name);
+const names = readdirSync(folder).filter((name) => existsSync(new URL(`${name}/server.ts`, folder)));
 const [name] = process.argv.slice(2);
 
 if (!names.includes(name)) {

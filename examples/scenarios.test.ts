@@ -1,58 +1,70 @@
-/** The examples that tell a story: started as a visitor would, and driven over HTTP. */
-import { afterEach, expect, test } from 'vitest';
-import { type RunningExample, startExample } from './start.ts';
+/** The examples that tell a story, on each runtime: started as a visitor would, and driven over HTTP. */
+import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest';
+import { RUNTIMES, type Runtime } from '../tools/runtimes/index.ts';
+import type { PackedApp } from '../tools/runtimes/packed-app.ts';
+import { appWithExamples, startExample } from './start.ts';
 
-let example: RunningExample | undefined;
-afterEach(async () => {
-  await example?.stop();
-  example = undefined;
-});
+let app: PackedApp;
+beforeAll(async () => {
+  app = await appWithExamples();
+}, 300_000);
+afterAll(() => app?.remove());
 
-const start = async (name: string): Promise<string> => {
-  example = await startExample(name);
-  return example.url;
+/** They mostly wait, so the runtimes are tried side by side. */
+const onEach = test.concurrent.for(RUNTIMES);
+
+const start = async (runtime: Runtime, name: string, { onTestFinished }: TestContext): Promise<string> => {
+  const { url, stop } = await startExample(app, runtime, name);
+  onTestFinished(stop);
+  return url;
 };
 
-test('login: only failures count, the third locks the account, and the desk unlocks it', async () => {
-  const url = await start('login');
-  const login = async (name: string, password: string): Promise<number> =>
-    (await fetch(`${url}/login`, { method: 'POST', body: new URLSearchParams({ name, password }) })).status;
+onEach(
+  'login on $name: only failures count, the third locks the account, and the desk unlocks it',
+  async (runtime, context) => {
+    const url = await start(runtime, 'login', context);
+    const login = async (name: string, password: string): Promise<number> =>
+      (await fetch(`${url}/login`, { method: 'POST', body: new URLSearchParams({ name, password }) })).status;
 
-  expect(await (await fetch(url)).text()).toContain('<form');
-  for (let time = 0; time < 10; time++) expect(await login('ada', 'analytical')).toBe(200);
-  expect([await login('ada', 'a'), await login('Ada', 'b'), await login('ada', 'c')]).toEqual([401, 401, 401]);
-  expect([await login('ada', 'analytical'), await login('grace', 'compiler')]).toEqual([429, 200]);
+    expect(await (await fetch(url)).text()).toContain('<form');
+    for (let time = 0; time < 10; time++) expect(await login('ada', 'analytical')).toBe(200);
+    expect([await login('ada', 'a'), await login('Ada', 'b'), await login('ada', 'c')]).toEqual([401, 401, 401]);
+    expect([await login('ada', 'analytical'), await login('grace', 'compiler')]).toEqual([429, 200]);
 
-  const locked = await fetch(`${url}/login`, { method: 'POST', body: new URLSearchParams({ name: 'ada' }) });
-  expect(Number(locked.headers.get('retry-after'))).toBeGreaterThan(15 * 60); // longer than its window: it is the lock
-  expect((await fetch(`${url}/locks/ada`, { method: 'DELETE' })).status).toBe(204);
-  expect(await login('ada', 'analytical')).toBe(200);
-});
+    const locked = await fetch(`${url}/login`, { method: 'POST', body: new URLSearchParams({ name: 'ada' }) });
+    expect(Number(locked.headers.get('retry-after'))).toBeGreaterThan(15 * 60); // longer than its window: it is the lock
+    expect((await fetch(`${url}/locks/ada`, { method: 'DELETE' })).status).toBe(204);
+    expect(await login('ada', 'analytical')).toBe(200);
+  },
+);
 
-test('llm-proxy: the most is reserved, the truth is settled, and a failure costs nothing', async () => {
-  const url = await start('llm-proxy');
-  const ask = async (prompt: string, maxTokens: number, key = 'ada') => {
-    const response = await fetch(`${url}/v1/chat`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-api-key': key },
-      body: JSON.stringify({ prompt, maxTokens }),
-    });
-    const left = /r=(\d+)/.exec(response.headers.get('ratelimit') ?? '')?.[1];
-    return [response.status, Number(left), response.headers.get('retry-after')];
-  };
-  // 3 words and at most 900 more are reserved; 6 are used.
-  expect(await ask('one two three', 900)).toEqual([200, 97, null]);
-  expect(await ask('one two three', 900)).toEqual([200, 91, null]);
-  expect(await ask('crash', 900)).toEqual([500, 87, null]);
-  // Two answers of 6 were used, and nothing for the one that failed.
-  expect(await ask('one', 987)).toEqual([200, 0, null]);
-  expect(await ask('one', 990)).toEqual([429, 986, expect.stringMatching(/^\d+$/)]);
-  expect(await ask('one', 5000)).toEqual([429, 986, null]); // never fits: no promise
-  expect(await ask('one', 10, 'bob')).toEqual([200, 989, null]);
-});
+onEach(
+  'llm-proxy on $name: the most is reserved, the truth is settled, and a failure costs nothing',
+  async (runtime, context) => {
+    const url = await start(runtime, 'llm-proxy', context);
+    const ask = async (prompt: string, maxTokens: number, key = 'ada') => {
+      const response = await fetch(`${url}/v1/chat`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-api-key': key },
+        body: JSON.stringify({ prompt, maxTokens }),
+      });
+      const left = /r=(\d+)/.exec(response.headers.get('ratelimit') ?? '')?.[1];
+      return [response.status, Number(left), response.headers.get('retry-after')];
+    };
+    // 3 words and at most 900 more are reserved; 6 are used.
+    expect(await ask('one two three', 900)).toEqual([200, 97, null]);
+    expect(await ask('one two three', 900)).toEqual([200, 91, null]);
+    expect(await ask('crash', 900)).toEqual([500, 87, null]);
+    // Two answers of 6 were used, and nothing for the one that failed.
+    expect(await ask('one', 987)).toEqual([200, 0, null]);
+    expect(await ask('one', 990)).toEqual([429, 986, expect.stringMatching(/^\d+$/)]);
+    expect(await ask('one', 5000)).toEqual([429, 986, null]); // never fits: no promise
+    expect(await ask('one', 10, 'bob')).toEqual([200, 989, null]);
+  },
+);
 
-test('multi-tenant: each by its plan, and an upgrade holds at once', async () => {
-  const url = await start('multi-tenant');
+onEach('multi-tenant on $name: each by its plan, and an upgrade holds at once', async (runtime, context) => {
+  const url = await start(runtime, 'multi-tenant', context);
   const ask = async (key: string, path = '/reports', method = 'GET') => {
     const response = await fetch(url + path, { method, headers: { 'x-api-key': key } });
     return { status: response.status, policy: response.headers.get('ratelimit-policy'), body: await response.text() };
@@ -71,8 +83,8 @@ test('multi-tenant: each by its plan, and an upgrade holds at once', async () =>
   await expect.poll(async () => (await ask('key-of-ada')).status, { timeout: 10_000, interval: 200 }).toBe(200);
 });
 
-test('outbound: calls go out evenly, and who would wait too long is told', async () => {
-  const url = await start('outbound');
+onEach('outbound on $name: calls go out evenly, and who would wait too long is told', async (runtime, context) => {
+  const url = await start(runtime, 'outbound', context);
   const quotes = async (n: number): Promise<string[]> => (await fetch(`${url}/?n=${n}`)).json() as Promise<string[]>;
   const partner = async (): Promise<object> => (await fetch(`${url}/partner`)).json() as Promise<object>;
 

@@ -1,7 +1,11 @@
-/** Starts an example as a visitor would, on a port of its own, for the tests. */
+/**
+ * Starts an example as a visitor would, on a port of its own, for the tests: by any runtime, in an app that has the library as it is
+ * published.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { installRuntimes, type Runtime } from '../tools/runtimes/index.ts';
+import { type PackedApp, packedApp } from '../tools/runtimes/packed-app.ts';
 
 export interface RunningExample {
   readonly port: number;
@@ -9,11 +13,24 @@ export interface RunningExample {
   stop(): Promise<void>;
 }
 
-export async function startExample(name: string): Promise<RunningExample> {
-  const script = fileURLToPath(new URL('run.mjs', import.meta.url));
-  const child = spawn(process.execPath, [script, name], { env: { ...process.env, PORT: '0' } });
+/** An app with the examples in it. */
+export async function appWithExamples(): Promise<PackedApp> {
+  await installRuntimes();
+  return packedApp(['examples']);
+}
+
+export async function startExample({ folder }: PackedApp, runtime: Runtime, name: string): Promise<RunningExample> {
+  const { program, args } = runtime;
+  const env = { ...process.env, PORT: '0' };
+  const child = spawn(program, [...args, ...fileOf(runtime, name)], { cwd: folder, env });
   const port = await portOf(child, name);
   return { port, url: `http://localhost:${port}`, stop: () => stop(child) };
+}
+
+/** Who does not read TypeScript is helped by `run.mjs`. */
+function fileOf({ typescript }: Runtime, name: string): string[] {
+  const reads = typescript === 'yes' || (typescript === 'without decorators' && name !== 'nest');
+  return reads ? [`examples/${name}/server.ts`] : ['examples/run.mjs', name];
 }
 
 async function stop(child: ChildProcess): Promise<void> {

@@ -1,7 +1,7 @@
 /** `npm run faults`: real processes, a real Redis, real faults, and what the processes were told meanwhile. */
 import { writeFileSync } from 'node:fs';
 import { HELP, readOptions } from './options.mjs';
-import { brokenPromises, terminalTable, writeDocs } from './report.mjs';
+import { brokenPromises, frameworkTable, terminalTable, writeDocs } from './report.mjs';
 import { runFaults } from './run.mjs';
 
 try {
@@ -14,13 +14,16 @@ try {
   process.exit(1);
 }
 
-async function main({ faults, json, writeDocs: toDocs }) {
+async function main({ faults, frameworks, json, writeDocs: toDocs }) {
   const started = performance.now();
   const seconds = () => (performance.now() - started) / 1000;
-  const run = await runFaults(faults, (text) => console.error(`${seconds().toFixed(0).padStart(5)} s  ${text}`));
+  const run = await runFaults({ faults, frameworks }, (text) =>
+    console.error(`${seconds().toFixed(0).padStart(5)} s  ${text}`),
+  );
   const report = { ...run, seconds: seconds() };
-  const broken = brokenPromises(report.results);
-  console.log(terminalTable(report.results));
+  const broken = brokenPromises(report);
+  if (faults.length > 0) console.log(terminalTable(report.results));
+  if (frameworks.length > 0) console.log(frameworkTable(report.byFramework));
   console.log(broken.length === 0 ? '\nEvery promise was kept.' : `\nBroken:\n${broken.join('\n')}`);
   if (json !== undefined) writeFileSync(json, JSON.stringify(report, null, 2));
   if (toDocs) writeDocs(report);

@@ -1,4 +1,5 @@
 /** What was measured during a fault, and whether each promise was kept. */
+import { lagDuring } from './lag.mjs';
 import { BOUND, COUNT, DEADLINE_MS, LIMIT, RETRY_AFTER_MS, SOURCES, WINDOW_MS } from './traffic.mjs';
 
 /** What an answer may take beside the deadline, on a process that gets its turn. */
@@ -92,15 +93,6 @@ function largest(items, sizeOf) {
   let most = { value: Number.NEGATIVE_INFINITY, of: undefined };
   for (const item of items) if (sizeOf(item) > most.value) most = { value: sizeOf(item), of: item };
   return most;
-}
-
-/** What the process was late by while this attempt waited: it could not have been answered earlier. */
-function lagDuring(lags, { startedAt, tookMs = 0 }) {
-  const endedAt = startedAt + tookMs;
-  return lags.reduce((sum, [at, late]) => {
-    const overlap = Math.min(at, endedAt) - Math.max(at - late, startedAt);
-    return overlap > 0 ? sum + overlap : sum;
-  }, 0);
 }
 
 function unanswered(attempts) {

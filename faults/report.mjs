@@ -5,6 +5,7 @@ import { LIMIT, PATTERN, PER_SECOND, WINDOW_MS } from './traffic.mjs';
 
 const PAGE = new URL('../docs/faults.md', import.meta.url);
 const BEGIN = '<!-- made by `npm run faults -- --write-docs`; do not edit -->';
+const BEGIN_FRAMEWORKS = '<!-- made by `npm run faults -- --only frameworks --write-docs`; do not edit -->';
 const END = '<!-- end of what is made -->';
 
 const COLUMNS = [
@@ -48,9 +49,29 @@ function ms(value) {
   return value === Number.POSITIVE_INFINITY ? 'never' : `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
 }
 
+const FRAMEWORK_COLUMNS = [
+  ['SIGSTOP for 2 s under requests to', ({ framework }) => framework],
+  [
+    'Longest answer',
+    ({ measured: { longestMs, longestWithoutLagMs } }) => `${ms(longestMs)} (${ms(longestWithoutLagMs)})`,
+  ],
+  ['Longest before', ({ measured: { calmMs } }) => ms(calmMs)],
+  ['Requests, answered by the fallback', ({ measured: { during, byFallback } }) => `${during}, ${byFallback}`],
+  ['Processes late by', ({ measured: { worstLagMs } }) => ms(worstLagMs)],
+  ['Kept', ({ broken, tries }) => (broken.length > 0 ? 'NO' : `yes${tries > 1 ? `, at try ${tries}` : ''}`)],
+];
+
 export function terminalTable(results) {
-  const rows = [COLUMNS.map(([title]) => title), ...results.map((result) => COLUMNS.map(([, cell]) => cell(result)))];
-  const widths = COLUMNS.map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  return tableOf(COLUMNS, results);
+}
+
+export function frameworkTable(results) {
+  return tableOf(FRAMEWORK_COLUMNS, results);
+}
+
+function tableOf(columns, results) {
+  const rows = [columns.map(([title]) => title), ...results.map((result) => columns.map(([, cell]) => cell(result)))];
+  const widths = columns.map((_, column) => Math.max(...rows.map((row) => row[column].length)));
   return rows
     .map((row) =>
       row
@@ -61,37 +82,60 @@ export function terminalTable(results) {
     .join('\n');
 }
 
-export function brokenPromises(results) {
-  return results.flatMap(({ name, promises }) =>
+export function brokenPromises({ results, byFramework }) {
+  const faults = results.flatMap(({ name, promises }) =>
     promises
       .filter(({ broken }) => broken !== undefined)
       .map(({ promise, broken }) => `${name}: ${promise}: ${broken}`),
   );
+  return [...faults, ...byFramework.flatMap(({ framework, broken }) => broken.map((text) => `${framework}: ${text}`))];
 }
 
-export function writeDocs({ results, clients, serverVersion, seconds }) {
-  const page = readFileSync(PAGE, 'utf8');
-  const [before, rest] = page.split(BEGIN);
-  const after = rest?.split(END)[1];
-  if (after === undefined) throw new Error(`docs/faults.md has lost its marks: ${BEGIN} and ${END}`);
-  const lines = [
-    `| ${COLUMNS.map(([title]) => title).join(' | ')} |`,
-    `|${'---|'.repeat(COLUMNS.length)}`,
-    ...results.map((result) => `| ${COLUMNS.map(([, cell]) => cell(result)).join(' | ')} |`),
-    '',
-    ...conditions({ results, clients, serverVersion, seconds }).map((line) => `- ${line}`),
+/** What was run: the faults, the frameworks, or both. */
+export function writeDocs({ results, byFramework, clients, serverVersion, seconds }) {
+  if (results.length > 0) {
+    writeSection(BEGIN, pageTable(COLUMNS, results), conditions({ results, clients, serverVersion, seconds }));
+  }
+  if (byFramework.length > 0) {
+    writeSection(BEGIN_FRAMEWORKS, pageTable(FRAMEWORK_COLUMNS, byFramework), frameworkConditions(serverVersion));
+  }
+}
+
+function writeSection(begin, table, conditions) {
+  const [before, rest] = readFileSync(PAGE, 'utf8').split(begin);
+  const end = rest?.indexOf(END) ?? -1;
+  if (end < 0) throw new Error(`docs/faults.md has lost its marks: ${begin} and ${END}`);
+  const lines = [...table, '', ...conditions.map((line) => `- ${line}`)];
+  writeFileSync(PAGE, `${before}${begin}\n\n${lines.join('\n')}\n\n${rest.slice(end)}`);
+}
+
+function pageTable(columns, results) {
+  return [
+    `| ${columns.map(([title]) => title).join(' | ')} |`,
+    `|${'---|'.repeat(columns.length)}`,
+    ...results.map((result) => `| ${columns.map(([, cell]) => cell(result)).join(' | ')} |`),
   ];
-  writeFileSync(PAGE, `${before}${BEGIN}\n\n${lines.join('\n')}\n\n${END}${after}`);
+}
+
+function frameworkConditions(serverVersion) {
+  return [
+    `Measured ${new Date().toISOString().slice(0, 10)}. ${machineWith(serverVersion)}; ioredis ${versionOf('ioredis')}.`,
+    'A request every 10 ms over kept-alive connections, by the clock, from another process. Of the longest answer, in brackets, without what the two processes were late by while it waited; promised is the deadline, 50 ms, and 20 ms.',
+  ];
+}
+
+function machineWith(serverVersion) {
+  const { cpu, cores, memoryGb, system, node, loadAverage } = describeMachine();
+  return `${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, load average ${loadAverage.join(' ')}; Node ${node}; Redis ${serverVersion} on the same machine`;
 }
 
 function conditions({ results, clients, serverVersion, seconds }) {
-  const { cpu, cores, memoryGb, system, node, loadAverage } = describeMachine();
   const worstLag = Math.max(...results.map(({ measured }) => measured.worstLagMs));
   const mostQueued = Math.max(...results.map(({ measured }) => measured.mostQueued));
   const versions = [...new Set(clients)].map((name) => `${name} ${versionOf(name)}`).join(', ');
   return [
     `Measured ${new Date().toISOString().slice(0, 10)} by \`npm run faults -- --write-docs\`, in ${Math.round(seconds)} s.`,
-    `${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, load average ${loadAverage.join(' ')}; Node ${node}; Redis ${serverVersion} on the same machine; ${versions}.`,
+    `${machineWith(serverVersion)}; ${versions}.`,
     `${clients.length} processes (${clients.join(', ')}; two ioredis and one node-redis where the server is absent at first, connections go silent, or Sentinel is asked), \`redisStore(client)\` with its defaults and clients with theirs, ${PER_SECOND} attempts a second each, by the clock and not one after the other: ${countOf(0)} of ${PATTERN.length} on a key with ${LIMIT} per ${WINDOW_MS / 1000} s, the others on one that denies nothing and is counted.`,
     `The processes themselves were late by up to ${ms(worstLag)} (their own event loop, on a machine with other work). The longest answer is given as it was and, in brackets, without what the process was late by while it waited.`,
     `No more than ${mostQueued} commands were waiting in an ioredis client at any time.`,

@@ -6,7 +6,9 @@ import { Redis } from 'ioredis';
 import { createLimiter } from 'sluice';
 import { redisStore } from 'sluice/ioredis';
 import { runnerImport } from 'vite';
+import { keepsInTime } from './frameworks.mjs';
 import { judge } from './judge.mjs';
+import { now } from './lag.mjs';
 import { startProcesses } from './processes.mjs';
 import { COUNT, PATTERN, PER_SECOND, POLICIES } from './traffic.mjs';
 
@@ -20,9 +22,7 @@ const RECOVERY_PATIENCE_MS = 20_000;
 /** For what a client still sends though nobody waits for it. */
 const SETTLE_MS = 1000;
 
-const now = () => performance.timeOrigin + performance.now();
-
-export async function runFaults(faults, progress) {
+export async function runFaults({ faults, frameworks }, progress) {
   const { module: servers } = await runnerImport(SERVERS);
   const results = [];
   for (const fault of faults) {
@@ -33,8 +33,15 @@ export async function runFaults(faults, progress) {
     }
     results.push(result);
   }
+  const byFramework = [];
+  for (const framework of frameworks) {
+    progress(`${framework}: SIGSTOP under HTTP requests`);
+    const result = await keepsInTime(framework, servers);
+    for (const broken of result.broken) progress(`  BROKEN  ${broken}`);
+    byFramework.push(result);
+  }
   const { version } = await servers.findServer('redis');
-  return { results, clients: CLIENTS, serverVersion: version };
+  return { results, byFramework, clients: CLIENTS, serverVersion: version };
 }
 
 /**

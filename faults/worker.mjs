@@ -4,20 +4,16 @@
  *   in    { id, do: 'connect' | 'start' | 'recovered' | 'finish', ... }    answered with { id, result } or { id, error }
  */
 import { createLimiter } from 'sluice';
+import { now, watchLag } from './lag.mjs';
 import { POLICIES, SOURCES } from './traffic.mjs';
 
 const TICK_MS = 2;
-/** A process that is late by less than this is not late: timers are only so exact. */
-const NOTABLE_LAG_MS = 3;
 const PATIENCE_MS = 5000;
-
-/** Comparable between the processes of one machine. */
-const now = () => performance.timeOrigin + performance.now();
 
 const noted = {
   attempts: [],
   /** [when, how late]: what the process itself was late by. */
-  lags: [],
+  lags: watchLag(),
   /** When the client had a connection. */
   readyAt: [],
   circuit: [],
@@ -114,11 +110,8 @@ let stopTraffic = () => undefined;
 function start({ perSecond, pattern }) {
   const began = now();
   let arrived = 0;
-  let expected = began + TICK_MS;
   const timer = setInterval(() => {
     const time = now();
-    if (time - expected > NOTABLE_LAG_MS) noted.lags.push([time, time - expected]);
-    expected = time + TICK_MS;
     for (; began + (arrived * 1000) / perSecond <= time; arrived += 1) attempt(pattern[arrived % pattern.length]);
     // What ioredis keeps; node-redis does not show its queue.
     const queued = (client.commandQueue?.length ?? 0) + (client.offlineQueue?.length ?? 0);

@@ -3,6 +3,7 @@
  * and when the run did not measure them the row says so. Where a target holds for several algorithms the worst of them decides.
  */
 import { MEMORY_BASELINE } from '../contenders/memory.mjs';
+import { PEERS } from '../contenders/middleware.mjs';
 import { O1_ALGORITHMS, TEXTBOOK_OF } from '../contenders/policies.mjs';
 import { BASELINE } from '../contenders/redis.mjs';
 import { pairedRatio } from '../measure/statistics.mjs';
@@ -21,6 +22,8 @@ export function reachOf(scenarios) {
     bytesRow(find('redis')),
     logRow(find('log')),
     ...leaseRows(find('leases')),
+    ...middlewareRows(find('middleware')),
+    ...serviceRows(find('service')),
   ];
 }
 
@@ -146,6 +149,32 @@ function logRow(log) {
   return row('sliding log, limit 1,000: bytes/unit vs sorted set', twelfth, own, (value) => `${value.toFixed(3)}x`);
 }
 
+/** By framework: with fields of the header at least, and of the CPU that the peer adds at most. */
+const MIDDLEWARE_TARGETS = [
+  ['express', 0.9, 1 / 3],
+  ['fastify', 0.78, 1 / 2],
+  ['hono', 0.65, 0.8],
+];
+
+function middlewareRows(middleware) {
+  const rowsOf = (framework) => middleware?.cells.find((cell) => cell.framework === framework)?.rows ?? [];
+  const rate = (framework, variant) =>
+    rowsOf(framework)
+      .filter((one) => one.variant === variant)
+      .map(({ rateVsBare }) => ({ name: framework, value: rateVsBare.median }));
+  const bare = MIDDLEWARE_TARGETS.flatMap(([framework]) => rate(framework, 'sluice without headers'));
+  const rows = MIDDLEWARE_TARGETS.flatMap(([framework, leastRate, mostCpu]) => {
+    const added = (variant) => rowsOf(framework).find((one) => one.variant === variant)?.addedCpu;
+    const cpu = [{ name: framework, value: added('sluice') / added('peer') }];
+    const most = { ...atMost(mostCpu), text: `at most ${mostCpu.toFixed(2)}x` };
+    return [
+      row(`middleware, ${framework}, with headers: requests/s vs bare`, atLeast(leastRate), rate(framework, 'sluice')),
+      row(`middleware, ${framework}, with headers: CPU added vs ${PEERS[framework]}`, most, cpu),
+    ];
+  });
+  return [row('middleware, without headers: requests/s vs bare', atLeast(0.95), bare), ...rows];
+}
+
 function leaseRows(leases) {
   const measured = (outcome, layer, pick) => {
     const rows = leases?.cells.find((cell) => cell.outcome === outcome)?.rows ?? [];
@@ -162,6 +191,32 @@ function leaseRows(leases) {
     row(`denied with the deny cache: checks/s vs ${BASELINE}`, atLeast(20), measured('denied', 'deny cache', rate)),
     row('denied with the deny cache: Redis calls per 1,000', most(1), measured('denied', 'deny cache', calls), plain),
     row('an idle layer around the memory store', atMost(1.05), idle),
+  ];
+}
+
+function serviceRows(service) {
+  const measured = (matches, pick) =>
+    (service?.rows ?? [])
+      .filter(({ kind, name }) => kind === 'sluice' && matches(name))
+      .map((one) => ({ name: one.name, value: pick(one) }));
+  const one = (name) => name.endsWith('/v1/attempt') || name.startsWith('gRPC');
+  const list = (name) => name.endsWith('in a list');
+  return [
+    row(
+      'service: attempts/s vs the same server answering a constant',
+      atLeast(0.8),
+      measured(one, (own) => own.rateVsConstant.median),
+    ),
+    row(
+      "service: the constant's CPU/request vs an attempt's",
+      atLeast(0.8),
+      measured(one, (own) => own.cpuVsConstant.median),
+    ),
+    row(
+      'service: attempts/s in a list vs one by one',
+      atLeast(5),
+      measured(list, (own) => own.perAttemptVsOne.median),
+    ),
   ];
 }
 

@@ -1,4 +1,4 @@
-/** The tour: the same 30 requests through every algorithm of Sluice, side by side in the terminal. `npm start` runs it. */
+/** The tour: the same 30 requests through every algorithm of Sluice, side by side in the terminal. `npm run tour` runs it. */
 
 import { readFile } from 'node:fs/promises';
 import { manualClock } from 'sluice';
@@ -15,8 +15,8 @@ const NARROWEST = 80;
 const HELP = `A tour of Sluice: the same ${moments.length} requests through every algorithm, side by side.
 Time is simulated, so nobody waits.
 
-  npm start                           installs, builds and runs the tour
-  npm start -- --help                 npm hands on what follows the two dashes
+  npm run tour                        installs, builds and runs the tour
+  npm run tour -- --help              npm hands on what follows the two dashes
   node examples/tour/tour.mjs --json  once built: the tour alone, for a pipe
 
 Options:

@@ -174,7 +174,7 @@ describe('arguments', () => {
   test('--help explains the tour', async () => {
     const { code, stdout } = await runTour(['--help']);
     expect(code).toBe(0);
-    for (const word of ['--json', 'REDIS_URL', 'NO_COLOR', 'npm start']) expect(stdout).toContain(word);
+    for (const word of ['--json', 'REDIS_URL', 'NO_COLOR', 'npm run tour']) expect(stdout).toContain(word);
   });
 
   test.each(['--jsn', '--json=yes', 'redis'])('%s is unknown: one line, exit code 2', async (argument) => {
