@@ -4,10 +4,10 @@
  * need a server are never skipped.
  */
 
-import { access, constants, mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { installSystemPackage, stopSystemService, unpackPackages } from './apt.ts';
+import { CACHE_FOLDER, foldersOf, hasApt, isExecutable, libraryEnvironment } from './executables.ts';
 import { withLock } from './lock.ts';
 import { type Environment, runProgram } from './run-program.ts';
 
@@ -29,7 +29,6 @@ export interface SearchPlaces {
   readonly mayInstall: boolean;
 }
 
-const CACHE_FOLDER = fileURLToPath(new URL('../../.cache/servers', import.meta.url));
 const found = new Map<ServerKind, Promise<ServerBinaries>>();
 
 export function findServer(kind: ServerKind): Promise<ServerBinaries> {
@@ -80,27 +79,6 @@ async function findInFolder(
   return name?.toLowerCase() === kind && version ? { kind, server, cli, env, version } : undefined;
 }
 
-async function libraryEnvironment(root: string): Promise<Environment> {
-  const parents = [join(root, 'lib'), join(root, 'usr', 'lib')];
-  const perParent = parents.map(async (parent) => {
-    const names = await readdir(parent).catch(() => []);
-    return names.filter((name) => name.includes('-linux-')).map((name) => join(parent, name));
-  });
-  const folders = (await Promise.all(perParent)).flat();
-  return folders.length > 0 ? { LD_LIBRARY_PATH: folders.join(delimiter) } : {};
-}
-
-function foldersOf(path: string): string[] {
-  return path.split(delimiter).filter((folder) => folder !== '');
-}
-
-function isExecutable(file: string): Promise<boolean> {
-  return access(file, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
-}
-
 /** Several test workers may miss the same server at once: one fetches it, the others then find it. */
 async function obtainOnce(kind: ServerKind, places: SearchPlaces): Promise<ServerBinaries> {
   if (!(await hasApt())) throw new Error(whatToInstall(kind));
@@ -109,16 +87,6 @@ async function obtainOnce(kind: ServerKind, places: SearchPlaces): Promise<Serve
     const present = await findPresent(kind, places);
     return present ?? (await obtain(kind, places));
   });
-}
-
-async function hasApt(): Promise<boolean> {
-  const folders = foldersOf(process.env.PATH ?? '');
-  const isInSomeFolder = async (name: string) => {
-    const present = await Promise.all(folders.map((folder) => isExecutable(join(folder, name))));
-    return present.some(Boolean);
-  };
-  const tools = await Promise.all(['apt-get', 'dpkg', 'flock'].map(isInSomeFolder));
-  return tools.every(Boolean);
 }
 
 async function obtain(kind: ServerKind, places: SearchPlaces): Promise<ServerBinaries> {

@@ -1,7 +1,8 @@
-/** Real Redis and Valkey servers for tests, benchmarks and the lab. */
+/** Real Redis and Valkey servers, and gateways, for tests, benchmarks and the lab. */
 export { findServer, type ServerBinaries, type ServerKind } from './binaries.ts';
 export { type ClusterOptions, type RunningCluster, startCluster } from './cluster.ts';
-export type { RunningServer } from './launch.ts';
+export { findGateway, type GatewayKind, type GatewayProgram } from './gateways.ts';
+export { isRunning, type RunningServer, randomPort, spawnServer, stopper } from './launch.ts';
 export { type RunningProxy, startProxy } from './proxy.ts';
 export { type RunningSentinel, type SentinelOptions, startSentinel } from './sentinel.ts';
 export { type ServerOptions, startServer } from './server.ts';

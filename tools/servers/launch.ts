@@ -60,7 +60,7 @@ export async function launch(plan: Launch): Promise<RunningServer> {
   }
 }
 
-function randomPort(): number {
+export function randomPort(): number {
   return FIRST_PORT + Math.floor(Math.random() * PORT_COUNT);
 }
 
@@ -99,7 +99,12 @@ function describeServer(
   };
 }
 
-function spawnServer(binaries: ServerBinaries, args: string[], folder: string, logFile: string): ChildProcess {
+export function spawnServer(
+  binaries: Pick<ServerBinaries, 'server' | 'env'>,
+  args: readonly string[],
+  folder: string,
+  logFile: string,
+): ChildProcess {
   const log = openSync(logFile, 'a');
   const env = { ...process.env, ...binaries.env };
   const child = spawn(binaries.server, args, { cwd: folder, env, stdio: ['ignore', log, log] });
@@ -126,7 +131,8 @@ function watch(server: ChildProcess, pid: number, folder: string): void {
   server.once('exit', () => watchdog.kill('SIGKILL'));
 }
 
-function stopper(child: ChildProcess, folder: string): () => Promise<void> {
+/** Ends it at once and deletes its folder; resolves when both are gone. */
+export function stopper(child: ChildProcess, folder: string): () => Promise<void> {
   const stop = async () => {
     await kill(child);
     await rm(folder, { recursive: true, force: true });
@@ -146,7 +152,7 @@ async function kill(child: ChildProcess): Promise<void> {
   await gone;
 }
 
-function isRunning(child: ChildProcess): boolean {
+export function isRunning(child: ChildProcess): boolean {
   return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 }
 

@@ -25,13 +25,21 @@ export function sendCommand(address: Address, args: readonly string[], timeoutMs
     socket.on('connect', () => socket.write(encodeCommand(args)));
     socket.on('error', fail);
     socket.on('close', () => fail(new Error(`${args[0]}: the server closed the connection`)));
-    socket.on('data', (chunk) => {
+    const take = (chunk: Buffer): void => {
       received = Buffer.concat([received, chunk]);
       const parsed = parseReply(received, 0);
       if (parsed === undefined) return;
-      if (parsed.value instanceof Error) return fail(parsed.value);
+      if (parsed.value instanceof Error) throw parsed.value;
       resolve(parsed.value);
       socket.destroy();
+    };
+    socket.on('data', (chunk) => {
+      try {
+        take(chunk);
+      } catch (error) {
+        // What listens on a port that was taken may speak anything.
+        fail(error as Error);
+      }
     });
   });
 }

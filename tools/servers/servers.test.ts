@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
 import { chooseMirror, parseOneLineSources, parseParagraphSources, sourceLine } from './apt-sources.ts';
@@ -115,6 +116,14 @@ describe('RESP2', () => {
     for (let length = 0; length < bytes.length; length += 1) {
       expect(parseReply(bytes.subarray(0, length), 0)).toBeUndefined();
     }
+  });
+
+  it('is not what somebody else answers, who has the port', async () => {
+    const stranger = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    await once(stranger.listen(0, '127.0.0.1'), 'listening');
+    const { port } = stranger.address() as AddressInfo;
+    await expect(sendCommand({ host: '127.0.0.1', port }, ['PING'])).rejects.toThrow('not a RESP2 reply: HTTP/1.1 400');
+    stranger.close();
   });
 
   it('counts the bytes of an argument', () => {

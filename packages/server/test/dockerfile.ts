@@ -101,7 +101,7 @@ async function ignoring(context: string): Promise<(path: string) => boolean> {
     if (path === '') return false;
     const parts = path.split('/');
     const folders = parts.map((_, index) => parts.slice(0, index + 1).join('/'));
-    const last = rules.findLast(({ pattern }) => folders.some((folder) => pattern.test(folder)));
+    const last = rules.filter(({ pattern }) => folders.some((folder) => pattern.test(folder))).at(-1);
     const leadsToKept = rules.some((rule) => rule.isKept && rule.path.startsWith(`${path}/`));
     return last !== undefined && !last.isKept && !leadsToKept;
   };

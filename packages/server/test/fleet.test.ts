@@ -58,7 +58,7 @@ test.each(Object.entries(PLACES))('on %s', async (_, start) => {
 
 async function expectOneLimit(servers: readonly ServingProcess[]): Promise<void> {
   const urls = servers.map(({ url }) => url);
-  const orders = [urls, urls.toReversed(), urls];
+  const orders = [urls, [...urls].reverse(), urls];
   const seen = await Promise.all(orders.map(client));
   const total = (pick: (one: Seen) => number): number => seen.reduce((sum, one) => sum + pick(one), 0);
   expect(servers.flatMap((server) => server.logs())).toEqual([]);

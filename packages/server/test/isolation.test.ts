@@ -138,7 +138,7 @@ test('every key has a state of its own, whatever it looks like', async () => {
     await service.post('/v1/reset', { policy: inline('own'), key });
     await service.post('/v1/reset', { policies: ['api', 'daily'], key });
     await service.post('/v1/refund', { policies: ['api', 'daily'], key, cost: 3 });
-    await service.get(`/v1/check/api?key=${encodeURIComponent(key.toWellFormed())}&cost=10`);
+    await service.get(`/v1/check/api?${new URLSearchParams({ key, cost: '10' })}`);
   }
   expect((await service.post('/v1/peek', { policy: inline('own'), key: VICTIM })).body.remaining).toBe(6);
   await expectVictimUntouched();
