@@ -1,7 +1,7 @@
 /** What the command line says. */
 import { parseArgs } from 'node:util';
 
-export const GROUPS = ['memory', 'redis', 'log', 'middleware', 'growth', 'open-loop', 'leases'];
+export const GROUPS = ['memory', 'redis', 'log', 'middleware', 'growth', 'open-loop', 'leases', 'service'];
 
 export const HELP = `npm run bench -- [options]
 

@@ -13,6 +13,7 @@ import { memoryScenario } from './scenarios/memory.mjs';
 import { middlewareScenario } from './scenarios/middleware.mjs';
 import { openLoopScenario } from './scenarios/open-loop.mjs';
 import { redisScenario } from './scenarios/redis.mjs';
+import { serviceScenario } from './scenarios/service.mjs';
 
 const SCENARIOS = {
   memory: memoryScenario,
@@ -22,6 +23,7 @@ const SCENARIOS = {
   growth: growthScenario,
   'open-loop': openLoopScenario,
   leases: leasesScenario,
+  service: serviceScenario,
 };
 const RESULTS = new URL('./RESULTS.md', import.meta.url);
 
