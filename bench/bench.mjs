@@ -6,9 +6,7 @@ try {
   if (options.help) {
     console.log(HELP);
   } else {
-    const { installPeers } = await import('./install.mjs');
-    installPeers();
-    // Only now, because it imports the peers.
+    // Only now, because it imports all the peers.
     const { runBench } = await import('./run.mjs');
     await runBench(options);
   }

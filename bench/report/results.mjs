@@ -10,7 +10,7 @@ export function resultsMarkdown(run) {
     'Written by `npm run bench -- --write-results`; do not edit. Machines are noisy and this one is shared: read ratios and server CPU, not rates.',
     '',
     ...conditionLines(run).map((line) => `- ${line}`),
-    '- To reproduce: `npm ci && npm run bench -- --write-results` (the first run also installs the peers, pinned in `bench/package-lock.json`); `npm run bench -- --help` for parts of it',
+    '- To reproduce: `npm ci && npm run bench -- --write-results`; `npm run bench -- --help` for parts of it',
     '',
     '## Reach',
     '',
