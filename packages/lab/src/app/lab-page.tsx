@@ -12,7 +12,7 @@ import { Lab } from '../engine/lab.ts';
 import { PRESETS, type Preset, presetOf } from '../presets/presets.ts';
 import { readSetup, type Setup, writeSetup } from '../share/share.ts';
 import { Timeline } from '../timeline/timeline.tsx';
-import { Frames, LabContext } from './frames.ts';
+import { Frames, LabContext, useLab } from './frames.ts';
 
 declare global {
   /** For the curious at the console, and for tests. */
@@ -49,7 +49,7 @@ async function tell(lab: Lab, preset: Preset): Promise<void> {
 }
 
 function LabView({ wanted }: { readonly wanted: string | null }): JSX.Element {
-  const { lab, frames } = globalThis.sluiceLab!;
+  const { lab, frames } = useLab();
   const [, refresh] = useReducer((count: number) => count + 1, 0);
   const [said, say] = useState('');
   useEffect(() => {

@@ -26,9 +26,9 @@ export function Card({ kind, isWanted }: { readonly kind: CardKind; readonly isW
   const { id, title, idea } = kind;
   const [drawer, setDrawer] = useState<Drawer>(isWanted ? 'code' : undefined);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const surface = useRef<Surface>();
+  const surface = useRef<Surface | undefined>(undefined);
   const remaining = useRef<HTMLElement>(null);
-  const retry = useRef<HTMLElement>(null);
+  const retry = useRef<HTMLParagraphElement>(null);
 
   useEffect(() => {
     if (isWanted) canvas.current!.closest('article')!.scrollIntoView({ block: 'center' });

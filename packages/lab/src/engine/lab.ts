@@ -19,6 +19,9 @@ const STEP = 1_000;
 /** A tab that was in the background does not catch up. */
 const LONGEST_FRAME = 250;
 
+/** Less than this is the way of an answer, not another clock. */
+const SAME_CLOCK = 1_000;
+
 export class Lab {
   readonly trace = new Trace();
   setup: Setup;
@@ -48,6 +51,8 @@ export class Lab {
   /** Whether time stands because a story ended: then the next request sets it going again. */
   #rests = false;
   #waiting: Arrival[] = [];
+  /** What the engine's clock is ahead of this page's, where the two are not one. */
+  #skew = 0;
   /** Of the request to the server that is under way. */
   #answer: Promise<void> | undefined;
   readonly #listeners = new Set<() => void>();
@@ -245,11 +250,22 @@ export class Lab {
     this.#waiting = [];
     try {
       const answered = await engine.ask(arrivals, this.clients, this.policies);
-      if (engine === this.#engine && generation === this.trace.generation) this.#append(answered);
+      if (engine === this.#engine && generation === this.trace.generation) {
+        this.#compareClocks(answered.at(-1)!.at);
+        this.#append(answered);
+      }
       if (this.problem !== undefined) this.#report(undefined);
     } catch (error) {
       if (engine === this.#engine) this.#report(String((error as Error).message));
     }
+  }
+
+  /** The server's clock counts: what the page's own is off by is learnt from an answer that has just come. */
+  #compareClocks(at: number): void {
+    const skew = at - Date.now();
+    if (Math.abs(skew - this.#skew) < SAME_CLOCK) return;
+    if (this.trace.length === 0) this.origin += skew - this.#skew;
+    this.#skew = skew;
   }
 
   #report(problem: string | undefined): void {
@@ -298,14 +314,15 @@ export class Lab {
     this.origin = 0;
     if (!this.#engine.isVirtual) {
       const { window } = this.#target();
-      this.origin = start === 0 ? Math.floor(Date.now()) : Math.ceil((Date.now() - start) / window) * window;
+      const now = Math.floor(Date.now() + this.#skew);
+      this.origin = start === 0 ? now : Math.ceil((now - start) / window) * window;
     }
     this.now = this.#engine.isVirtual ? start : this.#realTime();
     this.start = this.now;
   }
 
   #realTime(): number {
-    return Date.now() - this.origin;
+    return Date.now() + this.#skew - this.origin;
   }
 
   #traffic(): Iterator<number, never> {

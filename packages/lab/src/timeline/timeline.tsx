@@ -15,10 +15,10 @@ import { spanFor, type View, viewOf, zoomed } from './view.ts';
 export function Timeline(): JSX.Element {
   const { lab, frames } = useLab();
   const canvas = useRef<HTMLCanvasElement>(null);
-  const surface = useRef<Surface>();
-  const painter = useRef<LanePainter>();
+  const surface = useRef<Surface | undefined>(undefined);
+  const painter = useRef<LanePainter | undefined>(undefined);
   const view = useRef<View>({ from: 0, to: 1, span: 1 });
-  const pointer = useRef<number>();
+  const pointer = useRef<number | undefined>(undefined);
   const labels = useRef<HTMLOListElement>(null);
   const slider = useRef<HTMLInputElement>(null);
   const [span, setSpan] = useState(() => spanFor(lab));

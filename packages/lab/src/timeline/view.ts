@@ -31,7 +31,7 @@ export function spanFor({ story, setup }: Pick<Lab, 'story' | 'setup'>): number 
 
 /** The next larger or smaller span; undefined at the end. */
 export function zoomed(span: number, isLarger: boolean): number | undefined {
-  return isLarger ? SPANS.find((other) => other > span) : SPANS.findLast((other) => other < span);
+  return isLarger ? SPANS.find((other) => other > span) : [...SPANS].reverse().find((other) => other < span);
 }
 
 const STEPS = [100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 600_000, 1_800_000];
