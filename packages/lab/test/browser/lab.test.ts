@@ -311,10 +311,14 @@ test('a long run takes no more memory than a short one', async () => {
   const heapAfter = async (requests: number): Promise<number> => {
     await untilTraced(page, requests);
     await page.getByRole('button', { name: 'Pause' }).click();
-    await client.send('HeapProfiler.collectGarbage');
-    const { usedSize } = await client.send('Runtime.getHeapUsage');
+    // What one collection finds unused, only the next one may free.
+    const sizes: number[] = [];
+    for (let collected = 0; collected < 4; collected += 1) {
+      await client.send('HeapProfiler.collectGarbage');
+      sizes.push((await client.send('Runtime.getHeapUsage')).usedSize);
+    }
     await page.getByRole('button', { name: 'Play' }).click();
-    return usedSize;
+    return Math.min(...sizes);
   };
   const [short, long] = [await heapAfter(17_000), await heapAfter(27_000)];
   expect(long - short).toBeLessThan(300_000);

@@ -14,6 +14,11 @@ export interface BatchOptions {
   readonly most: number;
   /** Whether the keys of a call must share a cluster slot. */
   readonly bySlot: boolean;
+  /**
+   * Whether calls go out one a turn. For a client that writes all commands of a turn at once: the server would answer them at once as
+   * well, and the two would wait for each other. Apart, one works while the other does.
+   */
+  readonly apart?: boolean;
 }
 
 interface Waiting extends Ask {
@@ -26,10 +31,15 @@ interface Waiting extends Ask {
 /** Whatever waits: a script blocks the server while it runs. */
 const MOST_EVER = 128;
 /** When more wait than this many calls hold, calls get larger. */
-const CALLS_AT_ONCE = 4;
+const CALLS_AT_ONCE = 8;
 
-export function batchedAttempts(run: RunScript, { most, bySlot }: BatchOptions): (ask: Ask) => Promise<Verdicts> {
+export function batchedAttempts(
+  run: RunScript,
+  { most, bySlot, apart = false }: BatchOptions,
+): (ask: Ask) => Promise<Verdicts> {
   let waiting: Waiting[] = [];
+  /** Made of what waited, and not sent yet. */
+  const calls: (readonly Waiting[])[] = [];
   let underway = 0;
 
   const send = (group: readonly Waiting[]): void => {
@@ -48,14 +58,22 @@ export function batchedAttempts(run: RunScript, { most, bySlot }: BatchOptions):
     );
   };
 
+  const sendCalls = (): void => {
+    do send(calls.shift()!);
+    while (!apart && calls.length > 0);
+    if (calls.length > 0) atEndOfTurn(sendCalls);
+  };
+
   const flush = (): void => {
     const attempts = waiting;
     waiting = [];
+    const isSending = calls.length > 0;
     for (const group of groups(attempts, bySlot)) {
       const size = most === 1 ? 1 : Math.min(MOST_EVER, Math.max(most, Math.ceil(group.length / CALLS_AT_ONCE)));
-      if (group.length <= size) send(group);
-      else for (let at = 0; at < group.length; at += size) send(group.slice(at, at + size));
+      if (group.length <= size) calls.push(group);
+      else for (let at = 0; at < group.length; at += size) calls.push(group.slice(at, at + size));
     }
+    if (!isSending) sendCalls();
   };
 
   return ({ identity, policies, keys, costs }) =>

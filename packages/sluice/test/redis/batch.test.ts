@@ -63,9 +63,9 @@ async function callsFor(work: () => Promise<unknown>): Promise<number> {
 }
 
 describe.each([
-  // Where more wait than four calls hold, calls get larger.
-  ['ioredis client', 50],
-  ['node-redis client', 50],
+  // Where more wait than eight calls hold, calls get larger.
+  ['ioredis client', 25],
+  ['node-redis client', 32],
   ['valkey-glide client', 64],
 ])('%s', (title, most) => {
   let connection: Connection;

@@ -19,7 +19,7 @@ export interface NodeRedisClient {
 
 export function redisStore(client: NodeRedisClient, options: RedisOptions = {}): Store {
   const run = runScriptWith(client);
-  return redisStoreWith(run, options, { most: 32, bySlot: 'slots' in client });
+  return redisStoreWith(run, options, { most: 32, bySlot: 'slots' in client, apart: true });
 }
 
 /** What makes this server unfit to keep limits; nothing if it is fit. To be asked once, at the start. */
