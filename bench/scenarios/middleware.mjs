@@ -10,9 +10,11 @@ import { count, micros, ratio, spread } from '../report/format.mjs';
 const WORKER = fileURLToPath(new URL('../measure/middleware-worker.mjs', import.meta.url));
 const USERS = 100;
 const CONNECTIONS = 32;
-/** Before the first round, until the code of all is compiled: a cold server would tell of that alone. */
-const WARM_UP_REQUESTS = 6000;
-const SIZES = { quick: { rounds: 6, requests: 1000 }, full: { rounds: 5, requests: 8000 } };
+/** `warmUp`: before the first round, until the code of all is compiled. A cold server would tell of that alone. */
+const SIZES = {
+  quick: { rounds: 3, requests: 600, warmUp: 1200 },
+  full: { rounds: 5, requests: 8000, warmUp: 6000 },
+};
 
 export async function middlewareScenario({ quick, progress }) {
   const size = quick ? SIZES.quick : SIZES.full;
@@ -41,7 +43,7 @@ async function measureFramework({ framework, size, progress }) {
       const worker = startWorker(WORKER, { silent: true });
       servers.set(variant, { worker });
       servers.get(variant).port = await worker.ask({ do: 'listen', framework, variant });
-      await fire(servers.get(variant), WARM_UP_REQUESTS);
+      await fire(servers.get(variant), size.warmUp);
     }
     const records = await interleave({
       rounds: size.rounds,

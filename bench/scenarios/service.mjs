@@ -11,7 +11,7 @@ import { count, micros, ratio, spread } from '../report/format.mjs';
 const WORKER = fileURLToPath(new URL('../measure/service-worker.mjs', import.meta.url));
 const CONNECTIONS = 32;
 const GRPC_CONNECTIONS = 4;
-const SIZES = { quick: { rounds: 3, requests: 2000 }, full: { rounds: 7, requests: 10_000 } };
+const SIZES = { quick: { rounds: 3, requests: 1000 }, full: { rounds: 7, requests: 10_000 } };
 const NAMES = Object.keys(VARIANTS);
 
 export async function serviceScenario({ quick, progress }) {
