@@ -189,6 +189,13 @@ test('time can be stepped, looked back at and told again', async () => {
   const before = await inLab(page, (lab) => lab.trace.length);
   for (let step = 0; step < 4; step += 1) await page.getByRole('button', { name: 'Step to the next request' }).click();
   await expect.poll(() => inLab(page, (lab) => lab.trace.length)).toBe(before + 4);
+  // The texts follow ten times a second.
+  await expect
+    .poll(async () => {
+      const { allowed, denied } = (await shownCounts(page))['token-bucket']!;
+      return allowed + denied;
+    })
+    .toBe(before + 4);
   const now = await shownCounts(page);
   await page.getByLabel('Look back').press('Home');
   await expect
