@@ -15,7 +15,7 @@ export interface BatchOptions {
   /** Whether the keys of a call must share a cluster slot. */
   readonly bySlot: boolean;
   /**
-   * Whether calls go out one a turn. For a client that writes all commands of a turn at once: the server would answer them at once as
+   * Whether calls go out in several turns. For a client that writes all commands of a turn at once: the server would answer them at once as
    * well, and the two would wait for each other. Apart, one works while the other does.
    */
   readonly apart?: boolean;
@@ -58,9 +58,10 @@ export function batchedAttempts(
     );
   };
 
+  /** Many calls, of many policies for example, still take a few turns only. */
   const sendCalls = (): void => {
-    do send(calls.shift()!);
-    while (!apart && calls.length > 0);
+    const share = apart ? Math.ceil(calls.length / CALLS_AT_ONCE) : calls.length;
+    for (const call of calls.splice(0, share)) send(call);
     if (calls.length > 0) atEndOfTurn(sendCalls);
   };
 

@@ -19,7 +19,9 @@ export interface NodeRedisClient {
 
 export function redisStore(client: NodeRedisClient, options: RedisOptions = {}): Store {
   const run = runScriptWith(client);
-  return redisStoreWith(run, options, { most: 32, bySlot: 'slots' in client, apart: true });
+  const bySlot = 'slots' in client;
+  // A cluster's calls go to several servers by themselves.
+  return redisStoreWith(run, options, { most: 32, bySlot, apart: !bySlot });
 }
 
 /** What makes this server unfit to keep limits; nothing if it is fit. To be asked once, at the start. */
