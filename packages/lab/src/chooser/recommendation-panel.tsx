@@ -2,10 +2,9 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { cardOf } from '../cards/catalog.ts';
-import { CopyButton } from '../controls/copy-button.tsx';
-import { Segments } from '../controls/segments.tsx';
+import { CodeBlock } from '../controls/code-block.tsx';
 import { labAddress } from '../share/share.ts';
-import { LANGUAGES, type Language, policyCode } from './policy-code.ts';
+import { LANGUAGES, policyCode } from './policy-code.ts';
 import { type Amount, type Recommendation, SPANS, type Span } from './recommend.ts';
 
 export function RecommendationPanel(props: {
@@ -15,8 +14,6 @@ export function RecommendationPanel(props: {
 }): JSX.Element {
   const { recommendation, amount, onAmount } = props;
   const { card, draft, reasons } = recommendation;
-  const [language, setLanguage] = useState<Language>('TypeScript');
-  const code = policyCode(language, recommendation);
   return (
     <section class="panel recommendation" aria-label="Recommendation">
       <div aria-live="polite">
@@ -29,20 +26,12 @@ export function RecommendationPanel(props: {
         </ul>
       </div>
       <AmountFields amount={amount} onAmount={onAmount} />
-      <div class="recommended-code">
-        <div class="recommended-bar">
-          <Segments
-            label="Language"
-            options={LANGUAGES.map((name) => ({ value: name, label: name }))}
-            value={language}
-            onChange={setLanguage}
-          />
-          <CopyButton text={code} label="Copy" />
-        </div>
-        <pre>
-          <code>{code}</code>
-        </pre>
-      </div>
+      <CodeBlock
+        languages={LANGUAGES}
+        codeIn={(language) => policyCode(language, recommendation)}
+        frame="recommended-code"
+        bar="recommended-bar"
+      />
       <a class="button primary" href={labAddress(card, draft)}>
         Open it in the lab
       </a>

@@ -1,5 +1,6 @@
 -- The reply of many attempts, see decide-many.lua.
 local numbers, more, has_more, failures = ...
+-- As in every file that needs one of the two: what is said alike stands once in a script.
 local call, format = redis.call, string.format
 local attempts = #KEYS
 local text
