@@ -1,19 +1,23 @@
-/** Requests a second of a bare server, of one with Sluice's middleware, and of one with the peer's. */
+/**
+ * Requests a second of a bare server, of one with Sluice's middleware, and of one with the peer's, over sockets; and what each adds to the
+ * work of a request, where nothing else varies.
+ */
 import { fileURLToPath } from 'node:url';
 import autocannon from 'autocannon';
-import { FRAMEWORKS, KEY_HEADER, PEERS, VARIANTS } from '../contenders/middleware.mjs';
+import { FLOORS, FRAMEWORKS, KEY_HEADER, PEERS, VARIANTS } from '../contenders/middleware.mjs';
 import { startWorker } from '../measure/child.mjs';
 import { interleave } from '../measure/rounds.mjs';
-import { pairedRatio, summarise } from '../measure/statistics.mjs';
+import { pairedRatio, summarise, summary } from '../measure/statistics.mjs';
 import { count, micros, ratio, spread } from '../report/format.mjs';
 
 const WORKER = fileURLToPath(new URL('../measure/middleware-worker.mjs', import.meta.url));
+const CPU_WORKER = fileURLToPath(new URL('../measure/middleware-cpu-worker.mjs', import.meta.url));
 const USERS = 100;
 const CONNECTIONS = 32;
 /** `warmUp`: before the first round, until the code of all is compiled. A cold server would tell of that alone. */
 const SIZES = {
-  quick: { rounds: 3, requests: 600, warmUp: 1200 },
-  full: { rounds: 5, requests: 8000, warmUp: 6000 },
+  quick: { rounds: 3, requests: 600, warmUp: 1200, inMemory: { rounds: 20, requests: 100, warmUp: 3000 } },
+  full: { rounds: 40, requests: 1000, warmUp: 8000, inMemory: { rounds: 200, requests: 400, warmUp: 20_000 } },
 };
 
 export async function middlewareScenario({ quick, progress }) {
@@ -21,13 +25,15 @@ export async function middlewareScenario({ quick, progress }) {
   const cells = [];
   for (const framework of FRAMEWORKS) {
     progress.group(`middleware, ${framework}`);
-    cells.push(await measureFramework({ framework, size, progress }));
+    const rows = await measureRates({ framework, size, progress });
+    progress.step('CPU added');
+    cells.push({ framework, rows, work: await measureWork(framework, size.inMemory) });
   }
   return {
     id: 'middleware',
     title: 'Middleware (memory)',
     cells,
-    tables: cells.map(table),
+    tables: cells.flatMap((cell) => [rateTable(cell), workTable(cell)]),
     charts: cells.map(({ framework, rows }) => ({
       type: 'bars',
       title: `${framework}: requests a second`,
@@ -36,7 +42,7 @@ export async function middlewareScenario({ quick, progress }) {
   };
 }
 
-async function measureFramework({ framework, size, progress }) {
+async function measureRates({ framework, size, progress }) {
   const servers = new Map();
   try {
     for (const variant of VARIANTS) {
@@ -52,32 +58,44 @@ async function measureFramework({ framework, size, progress }) {
       onTurn: (variant, round) => progress.step(`round ${round + 1}, ${variant}`),
     });
     const bare = summarise(records.get('bare'));
-    const rows = VARIANTS.map((variant) => {
+    return VARIANTS.map((variant) => {
       const own = summarise(records.get(variant));
-      return {
-        name: nameOf(framework, variant),
-        kind: { bare: 'floor', peer: 'peer' }[variant] ?? 'sluice',
-        variant,
-        ...own,
-        rateVsBare: pairedRatio(own.perSecond, bare.perSecond),
-        cpuVsBare: pairedRatio(own.cpuMicros, bare.cpuMicros),
-        // Of the least: other work on the machine only ever adds, and a difference of medians is mostly that.
-        addedCpu: own.cpuMicros.min - bare.cpuMicros.min,
-      };
+      return { ...labels(framework, variant), ...own, rateVsBare: pairedRatio(own.perSecond, bare.perSecond) };
     });
-    return { framework, rows };
   } finally {
     await Promise.all([...servers.values()].map(({ worker }) => worker.stop()));
   }
 }
 
-function nameOf(framework, variant) {
-  return {
+/** Differences within a round, where all met the same weather, and of these the median. */
+async function measureWork(framework, size) {
+  const worker = startWorker(CPU_WORKER, { silent: true });
+  try {
+    const records = new Map(
+      await worker.ask({ do: 'measure', framework, variants: [...VARIANTS, ...FLOORS], ...size }),
+    );
+    const bare = records.get('bare');
+    return [...records].map(([variant, own]) => ({
+      ...labels(framework, variant),
+      ...summarise(own),
+      added: summary(own.map(({ cpuMicros }, round) => cpuMicros - bare[round].cpuMicros)),
+    }));
+  } finally {
+    await worker.stop();
+  }
+}
+
+function labels(framework, variant) {
+  const name = {
     bare: `bare ${framework}`,
     sluice: `${framework} + Sluice`,
     'sluice without headers': `${framework} + Sluice, no headers`,
     peer: `${framework} + ${PEERS[framework]}`,
+    nothing: `${framework} + a middleware that does nothing`,
+    'two fields': `${framework} + two constant header fields`,
   }[variant];
+  const kind = variant === 'bare' || FLOORS.includes(variant) ? 'floor' : variant === 'peer' ? 'peer' : 'sluice';
+  return { name, kind, variant };
 }
 
 async function fire({ worker, port }, amount) {
@@ -108,20 +126,10 @@ async function timed(options) {
   return { result: await instance, elapsedMs: last - start };
 }
 
-function table({ framework, rows }) {
+function rateTable({ framework, rows }) {
   return {
     title: framework,
-    columns: [
-      'server',
-      'requests/s',
-      'min-max',
-      'vs bare',
-      'p99 ms',
-      'process CPU us/request',
-      'min-max',
-      'vs bare',
-      'added us (least)',
-    ],
+    columns: ['server', 'requests/s', 'min-max', 'vs bare', 'p99 ms', 'process CPU us/request', 'min-max'],
     rows: rows.map((row) => [
       row.name,
       count(row.perSecond.median),
@@ -130,11 +138,26 @@ function table({ framework, rows }) {
       row.p99Ms.median.toFixed(0),
       micros(row.cpuMicros.median),
       spread(row.cpuMicros, micros),
-      ratio(row.cpuVsBare.median),
-      micros(row.addedCpu),
     ]),
     notes: [
       `autocannon with ${CONNECTIONS} connections runs in the bench's own process, on the same machine; ${USERS} users, none of them limited.`,
+    ],
+  };
+}
+
+function workTable({ framework, work }) {
+  const peer = work.find(({ variant }) => variant === 'peer').added.median;
+  return {
+    title: `${framework}: CPU of a request`,
+    columns: ['server', 'us/request', 'added us', 'vs the peer'],
+    rows: work.map(({ name, cpuMicros, added }) => [
+      name,
+      micros(cpuMicros.median),
+      micros(added.median),
+      ratio(added.median / peer),
+    ]),
+    notes: [
+      'All in one process, in turns, over connections in memory: parser, framework and response are real, the system calls are left out.',
     ],
   };
 }

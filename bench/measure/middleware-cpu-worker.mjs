@@ -1,0 +1,88 @@
+/**
+ * What a middleware adds to the work of a request. All variants of a framework live in this one process and take turns many times a second,
+ * and their connections are in memory: a real parser, a real framework, real responses, but no system calls. Those take ten times what a
+ * middleware does and vary by more than all of it, as does the luck of one process against another.
+ */
+import { Duplex } from 'node:stream';
+import { BODY, KEY_HEADER, makeServer } from '../contenders/middleware.mjs';
+import { answerRequests } from './child.mjs';
+import { processCpuMicros } from './cpu.mjs';
+import { interleave } from './rounds.mjs';
+
+const CONNECTIONS = 4;
+const REQUESTS = Array.from({ length: 100 }, (_, user) =>
+  Buffer.from(`GET / HTTP/1.1\r\nhost: localhost\r\nconnection: keep-alive\r\n${KEY_HEADER}: user-${user}\r\n\r\n`),
+);
+
+/** The socket of a server, whose other end is here. */
+class Wire extends Duplex {
+  remoteAddress = '127.0.0.1';
+  #answered;
+
+  ask(request) {
+    return new Promise((resolve) => {
+      this.#answered = resolve;
+      this.push(request);
+    });
+  }
+
+  _read() {}
+
+  _write(chunk, _encoding, written) {
+    this.#take(chunk);
+    written();
+  }
+
+  _writev(chunks, written) {
+    for (const { chunk } of chunks) this.#take(chunk);
+    written();
+  }
+
+  #take(chunk) {
+    if (chunk.includes(BODY)) this.#answered();
+  }
+
+  setTimeout() {
+    return this;
+  }
+
+  setNoDelay() {
+    return this;
+  }
+
+  setKeepAlive() {
+    return this;
+  }
+}
+
+async function wiresTo(framework, variant) {
+  const server = await makeServer(framework, variant);
+  // Its timers look for sockets that have been silent, and would close these between two turns.
+  Object.assign(server, { keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0 });
+  return Array.from({ length: CONNECTIONS }, () => {
+    const wire = new Wire();
+    server.emit('connection', wire);
+    return wire;
+  });
+}
+
+async function fire(wires, amount) {
+  const before = processCpuMicros();
+  let next = 0;
+  await Promise.all(
+    wires.map(async (wire) => {
+      while (next < amount) await wire.ask(REQUESTS[next++ % REQUESTS.length]);
+    }),
+  );
+  return { cpuMicros: (processCpuMicros() - before) / amount };
+}
+
+async function measure({ framework, variants, warmUp, rounds, requests }) {
+  const wires = new Map();
+  for (const variant of variants) wires.set(variant, await wiresTo(framework, variant));
+  for (const variant of variants) await fire(wires.get(variant), warmUp);
+  const run = (variant) => fire(wires.get(variant), requests);
+  return [...(await interleave({ rounds, contenders: variants, run }))];
+}
+
+answerRequests({ measure });
