@@ -27,13 +27,14 @@ onEach(
       (await fetch(`${url}/login`, { method: 'POST', body: new URLSearchParams({ name, password }) })).status;
 
     expect(await (await fetch(url)).text()).toContain('<form');
+    expect([(await fetch(`${url}/login`, { method: 'POST' })).status, await login('', 'x')]).toEqual([400, 400]);
     for (let time = 0; time < 10; time++) expect(await login('ada', 'analytical')).toBe(200);
     expect([await login('ada', 'a'), await login('Ada', 'b'), await login('ada', 'c')]).toEqual([401, 401, 401]);
     expect([await login('ada', 'analytical'), await login('grace', 'compiler')]).toEqual([429, 200]);
 
     const locked = await fetch(`${url}/login`, { method: 'POST', body: new URLSearchParams({ name: 'ada' }) });
     expect(Number(locked.headers.get('retry-after'))).toBeGreaterThan(15 * 60); // longer than its window: it is the lock
-    expect((await fetch(`${url}/locks/ada`, { method: 'DELETE' })).status).toBe(204);
+    expect((await fetch(`${url}/locks/Ada`, { method: 'DELETE' })).status).toBe(204);
     expect(await login('ada', 'analytical')).toBe(200);
   },
 );
@@ -60,6 +61,7 @@ onEach(
     expect(await ask('one', 990)).toEqual([429, 986, expect.stringMatching(/^\d+$/)]);
     expect(await ask('one', 5000)).toEqual([429, 986, null]); // never fits: no promise
     expect(await ask('one', 10, 'bob')).toEqual([200, 989, null]);
+    expect((await ask('one', -1))[0]).toBe(400);
   },
 );
 
@@ -91,7 +93,8 @@ onEach('outbound on $name: calls go out evenly, and who would wait too long is t
   expect(await quotes(10)).toEqual(Array.from({ length: 10 }, (_, index) => `quote for item-${index}`));
   expect(await partner()).toEqual({ served: 10, refused: 0 });
   const many = await quotes(60);
-  expect(many.slice(0, 38).every((quote) => quote.startsWith('quote'))).toBe(true);
+  // Forty fit into two seconds, on a machine that does not stand still meanwhile.
+  expect(many.slice(0, 20)).toEqual(Array.from({ length: 20 }, (_, index) => `quote for item-${index}`));
   expect(many.at(-1)).toMatch(/^SLUICE_/);
   expect(await partner()).toMatchObject({ refused: 0 });
 });

@@ -13,6 +13,11 @@ app.use(express.json());
 
 app.post(
   '/v1/chat',
+  (request, response, next) => {
+    const { prompt, maxTokens } = request.body ?? {};
+    if (typeof prompt === 'string' && Number.isSafeInteger(maxTokens) && maxTokens > 0) next();
+    else response.status(400).json({ error: 'prompt and maxTokens, please' });
+  },
   rateLimit({
     policy: tokenBucket({ name: 'tokens', capacity: 1000, refillRate: '100/h' }),
     key: byHeader('x-api-key'),

@@ -13,7 +13,7 @@ const PASSWORDS = new Map([
 ]);
 
 const accounts = createLimiter({ policy: fixedWindow({ name: 'account', limit: 3, window: '15m', align: 'first' }) });
-const byAccount = byUser((request: Request) => String(request.body.name).toLowerCase());
+const byAccount = byUser((request: Request) => request.body.name.toLowerCase());
 const isFailure = ({ status }: { status: number }) => status === 401;
 
 const app = express();
@@ -27,6 +27,10 @@ app.get('/', (_request, response) => {
 
 app.post(
   '/login',
+  (request, response, next) => {
+    if (typeof request.body?.name === 'string' && request.body.name !== '') next();
+    else response.status(400).send('Who is it?');
+  },
   rateLimit({ policy: slidingWindowCounter({ name: 'address', limit: 30, window: '1d' }), countOnly: isFailure }),
   rateLimit({ limiter: accounts, key: byAccount, countOnly: isFailure, headers: 'none' }),
   async (request, response) => {
@@ -36,15 +40,14 @@ app.post(
       return;
     }
     // That was the last try: from now on the account is locked, and trying again does not make it longer.
-    if (request.rateLimit?.remaining === 0) await accounts.block(`user:${String(name).toLowerCase()}`, '1h');
+    if (request.rateLimit?.remaining === 0) await accounts.block(`user:${name.toLowerCase()}`, '1h');
     response.status(401).send('Wrong name or password');
   },
 );
 
 /** For the people at the desk; in a real app, behind a login of their own. */
 app.delete('/locks/:name', async (request, response) => {
-  await accounts.unblock(`user:${request.params.name}`);
-  await accounts.reset(`user:${request.params.name}`);
+  await accounts.reset(`user:${request.params.name.toLowerCase()}`); // ends the lock too
   response.status(204).end();
 });
 

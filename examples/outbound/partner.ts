@@ -9,11 +9,11 @@ export interface Partner {
   seen(): { readonly served: number; readonly refused: number };
 }
 
-/** Ten at once are forgiven: no network and no busy machine delivers evenly. */
+/** Those of one second are forgiven when they come at once: no network and no busy machine delivers evenly. */
 export async function startPartner({ perSecond }: { perSecond: number }): Promise<Partner> {
   const seen = { served: 0, refused: 0 };
   const limited = rateLimit({
-    policy: tokenBucket({ name: 'partner', capacity: 10, refillRate: perSecond }),
+    policy: tokenBucket({ name: 'partner', capacity: perSecond, refillRate: perSecond }),
     onDenied: () => void seen.refused++,
   });
   const server = createServer(

@@ -1,6 +1,7 @@
 /** The library's front door: policies, the limiter, the embedded store. */
 import { type Limiter, type LimiterOptions, limiterOver } from './limiter/limiter.ts';
 import { memoryStore } from './memory/memory-store.ts';
+import { noteStore } from './model/limiter-store.ts';
 import { checkOptionNames } from './model/options.ts';
 import type { Store } from './model/store.ts';
 
@@ -12,7 +13,10 @@ export type CreateLimiterOptions<Context> = Omit<LimiterOptions<Context>, 'store
 /** A limiter over a store; without one, over a memory store of its own. */
 export function createLimiter<Context = unknown>(options: CreateLimiterOptions<Context>): Limiter<Context> {
   checkOptionNames(options, ['policy', 'policies', 'store', 'queueLimit', 'timers'], 'createLimiter');
-  return limiterOver({ ...options, store: options.store === undefined ? memoryStore() : options.store });
+  const store = options.store === undefined ? memoryStore() : options.store;
+  const limiter = limiterOver({ ...options, store });
+  noteStore(limiter, store);
+  return limiter;
 }
 
 export type {

@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningServer, startServer } from '../../../tools/servers/index.ts';
 
 const root = new URL('../../../', import.meta.url);
-/** Inside the workspace, so that `sluice` and the clients resolve as they would for a user. */
-const folder = new URL('packages/sluice/dist/docs-blocks/', root);
+/** Inside the workspace, so that `sluice` and the clients resolve as they would for a user; not in a package, which others may be packing. */
+const folder = new URL(`.cache/docs-blocks-${process.pid}/`, root);
 const run = promisify(execFile);
 
 let server: RunningServer;

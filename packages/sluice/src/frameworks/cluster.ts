@@ -4,27 +4,30 @@
  */
 import { type OnWarning, warnOnce } from '../http/warnings.ts';
 import { Kind, type Mistake } from '../model/errors.ts';
+import { storeOf } from '../model/limiter-store.ts';
 
 interface Runtime {
   readonly process?: { getBuiltinModule?(name: 'node:cluster'): { readonly isWorker?: boolean } | undefined };
 }
 
-const told = new WeakSet<object>();
-const byDefault = {};
-
-export function warnOfCluster(onWarning: OnWarning | undefined): void {
+/** `path` is how the user gave the limit. */
+export function warnOfCluster(limiter: object, path: string, onWarning: OnWarning | undefined): void {
   const { process } = globalThis as Runtime;
-  if (process?.getBuiltinModule?.('node:cluster')?.isWorker !== true) return;
-  const listener = onWarning ?? byDefault;
-  if (told.has(listener)) return;
-  told.add(listener);
-  warnOnce(onWarning)(MEMORY_IN_CLUSTER);
+  if (process?.getBuiltinModule?.('node:cluster')?.isWorker !== true || !isInMemory(limiter)) return;
+  warnOnce(onWarning)(memoryInCluster(path));
 }
 
-const MEMORY_IN_CLUSTER: Mistake = {
-  code: 'SLUICE_MEMORY_IN_CLUSTER',
-  path: 'rateLimit.policy',
-  expected:
-    'a store that all workers of this cluster share, as in createLimiter({ policy, store: redisStore(client) })',
-  got: new Kind('a limit in the memory of each'),
-};
+/** Only a store in memory can answer at once. */
+function isInMemory(limiter: object): boolean {
+  return storeOf(limiter)?.decide.one !== undefined;
+}
+
+function memoryInCluster(path: string): Mistake {
+  return {
+    code: 'SLUICE_MEMORY_IN_CLUSTER',
+    path,
+    expected:
+      'a store that all workers of this cluster share, as in createLimiter({ policy, store: redisStore(client) })',
+    got: new Kind('a limit in the memory of each'),
+  };
+}

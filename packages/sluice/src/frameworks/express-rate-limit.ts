@@ -14,7 +14,10 @@ import { fixedWindow, type Policy } from '../model/policy.ts';
 import { checkStore, type Store } from '../model/store.ts';
 
 export interface SluiceStoreOptions {
-  /** Decides; give the middleware the same `limit`. Without one, the middleware's `limit` and `windowMs` make the policy. */
+  /**
+   * Decides; give the middleware the same `limit`. Without one, the middleware's `limit` and `windowMs` make the policy; a `limit` that is a
+   * function is for the middleware to apply, and the store only counts.
+   */
   readonly limiter?: Limiter | undefined;
   /** Where the state is kept when there is no limiter. Default: the memory of this process. */
   readonly store?: Store | undefined;
@@ -36,7 +39,9 @@ const MAX_PENDING = 10_000;
 export function sluiceStore(options: SluiceStoreOptions = {}): ExpressRateLimitStore {
   checkOptions(options);
   const { prefix = '' } = options;
+  const isLocal = options.limiter === undefined && options.store === undefined;
   let { limiter } = options;
+  let startAnew = (): void => {};
   let ceiling = 0;
   let takesBackRefusals = false;
   const refusals = new Map<string, number>();
@@ -64,9 +69,13 @@ export function sluiceStore(options: SluiceStoreOptions = {}): ExpressRateLimitS
 
   return {
     prefix,
-    localKeys: options.limiter === undefined && options.store === undefined,
+    localKeys: isLocal,
     init(middleware) {
-      limiter ??= limiterFor(options, middleware);
+      startAnew = () => {
+        limiter = limiterFor(options, middleware);
+        refusals.clear();
+      };
+      if (limiter === undefined) startAnew();
       ceiling = typeof middleware.limit === 'number' ? middleware.limit : Number.MAX_SAFE_INTEGER - 1;
       takesBackRefusals = middleware.skipFailedRequests === true;
     },
@@ -83,8 +92,11 @@ export function sluiceStore(options: SluiceStoreOptions = {}): ExpressRateLimitS
       await asked().reset(prefix + key);
     },
     async get(key) {
-      return infoOf(await asked().peek(prefix + key, { cost: 0 }));
+      const result = await asked().peek(prefix + key, { cost: 0 });
+      return result.resetAfter === 0 ? undefined : infoOf(result);
     },
+    // What others share is not for one of them to forget.
+    ...(isLocal && { resetAll: async () => startAnew() }),
   };
 }
 
@@ -101,15 +113,19 @@ function timeOf(seconds: number): Date {
   return new Date(Math.ceil(seconds * 1e3));
 }
 
-function limiterFor({ store, policy = sameAsTheirs }: SluiceStoreOptions, { limit, windowMs }: Options): Limiter {
-  if (typeof limit !== 'number') {
-    throw invalidOption(
-      'rateLimit.limit',
-      'a number, or sluiceStore({ limiter }) with limits by context',
-      Kind.of(limit),
-    );
+/** Higher than anyone counts: then the store says how many, and the middleware whether that is too many. */
+const NO_LIMIT = Number.MAX_SAFE_INTEGER;
+
+function limiterFor({ store, policy }: SluiceStoreOptions, { limit, windowMs: window }: Options): Limiter {
+  if (typeof limit === 'number' && limit >= 1) {
+    return createLimiter({ policy: (policy ?? sameAsTheirs)({ limit, window }), store });
   }
-  return createLimiter({ policy: policy({ limit, window: windowMs }), store });
+  if (policy === undefined) return createLimiter({ policy: sameAsTheirs({ limit: NO_LIMIT, window }), store });
+  throw invalidOption(
+    'rateLimit.limit',
+    'a number of at least 1 for the policy, or sluiceStore({ limiter }) with limits by context',
+    typeof limit === 'number' ? limit : Kind.of(limit),
+  );
 }
 
 function sameAsTheirs(limits: MiddlewareLimits): Policy {

@@ -3,6 +3,7 @@ import type { NextFunction, Request, RequestHandler } from 'express';
 import { plainPath } from '../http/keys.ts';
 import type { RateLimitResult } from '../model/decision.ts';
 import { isPromise } from '../model/maybe-promise.ts';
+import { setResult } from './express-result.ts';
 import { NodeView, pass } from './node-http.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
 import type { Allowed } from './outcome.ts';
@@ -34,7 +35,7 @@ export function rateLimit<Context = unknown>(options: ExpressRateLimitOptions<Co
 
 function goOn(passed: Allowed | undefined, request: Request, next: NextFunction): void {
   if (passed === undefined) return;
-  request.rateLimit = passed.result;
+  setResult(request, passed.result);
   next();
 }
 

@@ -116,8 +116,9 @@ class FetchView<Req extends Request> implements NativeView<Req> {
     return this.#ipOf(this.native, ...this.#beside);
   }
 
-  header(name: string): string | undefined {
-    return this.native.headers.get(name) ?? undefined;
+  /** A function by itself, for those who take it out of the view: `({ header }) => header('x-api-key')`. */
+  get header(): (name: string) => string | undefined {
+    return (name) => this.native.headers.get(name) ?? undefined;
   }
 }
 

@@ -120,9 +120,9 @@ class HonoView<E extends Env> implements NativeView<HonoContext<E>> {
   }
 
   /** On Node the headers are there already; a Headers object would be made of them for this alone. */
-  header(name: string): string | undefined {
+  get header(): (name: string) => string | undefined {
     const { incoming } = (this.native.env ?? {}) as Bindings;
-    return incoming === undefined ? this.native.req.header(name) : nodeHeader(incoming, name);
+    return (name) => (incoming === undefined ? this.native.req.header(name) : nodeHeader(incoming, name));
   }
 }
 

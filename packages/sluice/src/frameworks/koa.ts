@@ -1,5 +1,6 @@
 /** `sluice/koa`: a middleware for Koa 3 and 2. */
 import type { Context as KoaContext, Middleware } from 'koa';
+import type { HeaderValues } from '../http/headers.ts';
 import type { RateLimitResult } from '../model/decision.ts';
 import { isPromise } from '../model/maybe-promise.ts';
 import { concludeOnClose, NodeView } from './node-http.ts';
@@ -30,9 +31,21 @@ export function rateLimit<Context = unknown>(options: KoaRateLimitOptions<Contex
     for (const name in decision.headers) ctx.res.setHeader(name, decision.headers[name]!);
     ctx.state.rateLimit = decision.result;
     concludeOnClose(ctx.res, conclude, decision, view);
-    await next();
+    try {
+      await next();
+    } catch (error) {
+      throw telling(error, decision.headers);
+    }
   };
 }
+
+/** Koa answers an error with no headers but those of the error itself. */
+function telling(error: unknown, headers: HeaderValues): unknown {
+  if (error instanceof Error) Object.assign(error, { headers: { ...headers, ...(error as HttpError).headers } });
+  return error;
+}
+
+type HttpError = Error & { readonly headers?: object | undefined };
 
 class KoaView extends NodeView<KoaContext> {
   override get path(): string {

@@ -86,7 +86,16 @@ const reflector = new Reflector();
 export function RateLimit<Native = NestRequest, Context = unknown>(
   options: RateLimitOptions<Native, Context> = {},
 ): MethodDecorator & ClassDecorator {
-  return SetMetadata(METADATA, options);
+  const decorate = SetMetadata(METADATA, options);
+  return (target: object, name?: string | symbol, method?: PropertyDescriptor) => {
+    checkRateLimitOptions(options, `@RateLimit() of ${nameOf(target, name)}`);
+    decorate(target, name!, method!);
+  };
+}
+
+/** Of a controller, or of one of its handlers. */
+function nameOf(target: object, name: string | symbol | undefined): string {
+  return name === undefined ? (target as Target).name : `${target.constructor.name}.${String(name)}`;
 }
 
 /** No limit for this handler or controller. */
@@ -120,25 +129,15 @@ Catch(RateLimitException)(RateLimitFilter);
 type Target = ReturnType<ExecutionContext['getClass'] | ExecutionContext['getHandler']>;
 
 export class RateLimitGuard implements CanActivate {
-  readonly #options: NestRateLimitOptions;
-  readonly #store: StoreOption['store'];
-  readonly #common: Entrance<NestRequest> | undefined;
-  readonly #made = new WeakMap<Target, WeakMap<Target, { readonly entrance: Entrance<NestRequest> | undefined }>>();
-  readonly #exchangeOf: (context: ExecutionContext) => NestExchange | undefined;
+  readonly #limits: Limits;
 
   constructor(options: NestRateLimitOptions) {
-    const { store: _store, exchangeOf = httpExchange, ...common } = options;
-    checkRateLimitOptions(common, 'RateLimitModule');
-    checkFunction(options.exchangeOf, 'RateLimitModule.exchangeOf');
-    this.#store = checkStoreOption(options, 'RateLimitModule');
-    this.#options = common;
-    this.#exchangeOf = exchangeOf;
-    this.#common = hasLimit(common) ? entranceOf(common, { path: 'RateLimitModule', store: this.#store }) : undefined;
+    this.#limits = limitsOf(options);
   }
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const entrance = this.#entranceFor(context.getClass(), context.getHandler());
-    const exchange = entrance && this.#exchangeOf(context);
+    const entrance = this.#limits.entranceFor(context.getClass(), context.getHandler());
+    const exchange = entrance && this.#limits.exchangeOf(context);
     if (exchange === undefined) return true;
     const { request } = exchange;
     const response = 'raw' in exchange.response ? exchange.response.raw : exchange.response;
@@ -154,8 +153,29 @@ export class RateLimitGuard implements CanActivate {
     concludeOnClose(response, entrance!.conclude, decision, view);
     return true;
   }
+}
+Injectable()(RateLimitGuard);
+Inject(OPTIONS)(RateLimitGuard, undefined, 0);
 
-  #entranceFor(controller: Target, handler: Target): Entrance<NestRequest> | undefined {
+/** What the guards of one module's options have in common. */
+class Limits {
+  readonly exchangeOf: (context: ExecutionContext) => NestExchange | undefined;
+  readonly #options: NestRateLimitOptions;
+  readonly #store: StoreOption['store'];
+  readonly #common: Entrance<NestRequest> | undefined;
+  readonly #made = new WeakMap<Target, WeakMap<Target, { readonly entrance: Entrance<NestRequest> | undefined }>>();
+
+  constructor(options: NestRateLimitOptions) {
+    const { store: _store, exchangeOf = httpExchange, ...common } = options;
+    checkRateLimitOptions(common, 'RateLimitModule');
+    checkFunction(options.exchangeOf, 'RateLimitModule.exchangeOf');
+    this.#store = checkStoreOption(options, 'RateLimitModule');
+    this.#options = common;
+    this.exchangeOf = exchangeOf;
+    this.#common = hasLimit(common) ? entranceOf(common, { path: 'RateLimitModule', store: this.#store }) : undefined;
+  }
+
+  entranceFor(controller: Target, handler: Target): Entrance<NestRequest> | undefined {
     const handlers = this.#made.get(controller) ?? new WeakMap();
     this.#made.set(controller, handlers);
     const made = handlers.get(handler) ?? { entrance: this.#make(controller, handler) };
@@ -174,8 +194,15 @@ export class RateLimitGuard implements CanActivate {
     return entranceOf(routeOptions(this.#options, own, name), { path, store: this.#store });
   }
 }
-Injectable()(RateLimitGuard);
-Inject(OPTIONS)(RateLimitGuard, undefined, 0);
+
+const limits = new WeakMap<NestRateLimitOptions, Limits>();
+
+/** Nest makes a guard for each module that uses one: all of them keep to the same limits. */
+function limitsOf(options: NestRateLimitOptions): Limits {
+  const known = limits.get(options) ?? new Limits(options);
+  limits.set(options, known);
+  return known;
+}
 
 function limitAt(target: Target): RateLimitOptions<NestRequest> | false | undefined {
   return reflector.get(METADATA, target);

@@ -1,6 +1,6 @@
 /**
  * `sluice/nestjs-throttler`: a storage for @nestjs/throttler, so that an app can keep its guard and decorators and get Sluice beneath:
- * one limit for all processes. A block is a window of its own, from the first refusal on, and knocking does not prolong it.
+ * one limit for all processes. A block is a window of its own, from the first refusal on: knocking does not prolong it.
  */
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import { checkFunction } from '../http/options.ts';
@@ -8,13 +8,13 @@ import { createLimiter } from '../index.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { RateLimitResult } from '../model/decision.ts';
 import { checkOptionNames } from '../model/options.ts';
-import { fixedWindow, type Policy, slidingWindowCounter } from '../model/policy.ts';
+import { fixedWindow, type Policy, slidingWindowLog } from '../model/policy.ts';
 import type { Store } from '../model/store.ts';
 
 export interface ThrottlerStorageOptions {
   /** Default: the memory of this process. */
   readonly store?: Store | undefined;
-  /** What `limit` and `ttl` of a throttler mean. Default: a sliding window counter. */
+  /** What `limit` and `ttl` of a throttler mean. Default: a sliding window log, as throttler itself counts: each hit for its own `ttl`. */
   readonly policy?: ((throttler: Throttler) => Policy) | undefined;
 }
 
@@ -30,7 +30,7 @@ type Answer = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 export function throttlerStorage(options: ThrottlerStorageOptions = {}): ThrottlerStorage {
   checkOptionNames(options, ['store', 'policy'], 'throttlerStorage');
   checkFunction(options.policy, 'throttlerStorage.policy');
-  const { store, policy: policyFor = slidingWindowCounter } = options;
+  const { store, policy: policyFor = slidingWindowLog } = options;
   const limiter = createLimiter<Policy>({ policy: (policy) => policy, store });
 
   return {
@@ -48,7 +48,10 @@ function blockOf(name: string, blockDuration: number): Policy {
   return fixedWindow({ name: `${name}:block`, limit: 1, window: blockDuration, align: 'first' });
 }
 
-/** Both are asked at once, so that it is one way to the store; what a blocked request has spent is given back. */
+/**
+ * Both are asked at once, so that it is one way to the store; what a blocked request has spent is given back. Who was blocked starts anew
+ * afterwards: since nothing is let in meanwhile, the hits are forgotten when the block begins.
+ */
 async function underBlock(
   limiter: Limiter<Policy>,
   key: string,
@@ -61,13 +64,17 @@ async function underBlock(
     limiter.peek(key, { context: block }),
   ]);
   if (!blocked.allowed) {
-    if (result.allowed) await limiter.refund(key, { of: result, context: policy });
+    if (result.allowed) await limiter.refund(key, { of: result, context: policy }).catch(ignore);
     return blockedFor(limit, blocked.retryAfter!);
   }
   if (result.allowed) return answerOf(limit, result);
   const { resetAfter } = await limiter.attempt(key, { context: block });
+  await limiter.reset(key, { context: policy }).catch(ignore);
   return blockedFor(limit, resetAfter);
 }
+
+/** The request has its answer already. When the store is away just then, hits count that need not have. */
+function ignore(): void {}
 
 function answerOf(limit: number, { allowed, remaining, retryAfter, resetAfter }: RateLimitResult): Answer {
   if (!allowed) return blockedFor(limit, retryAfter!);

@@ -50,8 +50,9 @@ export class NodeView<Native> implements NativeView<Native> {
     return this.incoming.socket.remoteAddress;
   }
 
-  header(name: string): string | undefined {
-    return nodeHeader(this.incoming, name);
+  /** A function by itself, for those who take it out of the view: `({ header }) => header('x-api-key')`. */
+  get header(): (name: string) => string | undefined {
+    return (name) => nodeHeader(this.incoming, name);
   }
 }
 

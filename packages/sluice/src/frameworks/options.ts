@@ -8,11 +8,12 @@ import type { RequestView } from '../http/request-view.ts';
 import type { Warn } from '../http/warnings.ts';
 import { createLimiter } from '../index.ts';
 import type { Limiter, PolicyChoice } from '../limiter/limiter.ts';
-import { Kind } from '../model/errors.ts';
+import { Kind, type SluiceError } from '../model/errors.ts';
 import { checkOptionNames } from '../model/options.ts';
 import type { Policy } from '../model/policy.ts';
 import type { MaybePromise, Store } from '../model/store.ts';
 import { warnOfCluster } from './cluster.ts';
+import { countedAs } from './counting.ts';
 import { type Conclude, conclusionOf, OUTCOME_OPTIONS, type OutcomeOptions, reserving } from './outcome.ts';
 
 /** A view of a request as a framework's adapter makes it: it always has the framework's own request. */
@@ -75,7 +76,7 @@ export function entranceOf<Native, Context>(
   const gateOptions = pick(options, GATE_OPTIONS) as unknown as GateOptions<Native, Context>;
   const policies = options.policies ?? constantPolicy(options.policy);
   const asked = options.settle === undefined ? limiter : reserving(limiter, options.settleWithin);
-  return { enter: gateOf({ ...gateOptions, policies, limiter: asked }, path, limiter), conclude };
+  return { enter: gateOf({ ...gateOptions, policies, limiter: asked }, path, countedAs(limiter)), conclude };
 }
 
 function limiterOf<Native, Context>(
@@ -83,13 +84,15 @@ function limiterOf<Native, Context>(
   path: string,
   store: Store | undefined,
 ): Limiter<Context> {
-  if (limiter === undefined && (policy ?? policies) !== undefined) {
-    if (store === undefined) warnOfCluster(onWarning);
-    return createLimiter({ policy, policies, store });
-  }
-  if (limiter !== undefined && policy === undefined) return limiter;
-  const given = limiter === undefined ? 'none of them' : 'a limiter and a policy';
-  throw invalidOption(path, 'a limiter, or policy or policies to make one of', new Kind(given));
+  if (limiter !== undefined && policy !== undefined) throw oneOfThem(path, 'a limiter and a policy');
+  if ((limiter ?? policy ?? policies) === undefined) throw oneOfThem(path, 'none of them');
+  const chosen = limiter ?? createLimiter({ policy, policies, store });
+  warnOfCluster(chosen, `${path}.${limiter === undefined ? 'policy' : 'limiter'}`, onWarning);
+  return chosen;
+}
+
+function oneOfThem(path: string, given: string): SluiceError {
+  return invalidOption(path, 'a limiter, or policy or policies to make one of', new Kind(given));
 }
 
 /** For the headers. One that is chosen by a function is not known before it is. */

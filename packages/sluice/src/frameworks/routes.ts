@@ -1,6 +1,7 @@
 /** Limits of single routes, for frameworks that know their routes by name: they start from common options and differ in some. */
 import { byIp } from '../http/by-ip.ts';
 import { invalidOption } from '../http/options.ts';
+import { memoryStore } from '../index.ts';
 import { checkStore, type Store } from '../model/store.ts';
 import type { RateLimitOptions } from './options.ts';
 
@@ -9,8 +10,9 @@ export interface StoreOption {
   readonly store?: Store | undefined;
 }
 
-export function checkStoreOption({ store }: StoreOption, path: string): Store | undefined {
-  return store === undefined ? undefined : checkStore(store, `${path}.store`);
+/** One for all limits that are given as policies, also when nobody gave it: a route that differs in its cost alone spends from the common limit. */
+export function checkStoreOption({ store }: StoreOption, path: string): Store {
+  return store === undefined ? memoryStore() : checkStore(store, `${path}.store`);
 }
 
 export function checkRouteLimit(own: unknown, path: string): void {

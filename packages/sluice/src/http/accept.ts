@@ -27,8 +27,10 @@ interface Rating {
   readonly specificity: number;
 }
 
+/** Of two that are not wanted neither is, however closely it was named. */
 function isBetter(one: Rating, other: Rating): boolean {
-  return one.quality === other.quality ? one.specificity > other.specificity : one.quality > other.quality;
+  if (one.quality !== other.quality) return one.quality > other.quality;
+  return one.quality > 0 && one.specificity > other.specificity;
 }
 
 /** The closest range decides, also when it says 0. */

@@ -36,8 +36,11 @@ function isEscaped(value: string, at: number): boolean {
   return backslashes % 2 === 1;
 }
 
-/** One `name=value` of an element and what separates it from the next. Brackets without quotes are wrong, but meant well. */
-const PAIR = /\s*([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s",;=]+))\s*(?:;|$)/y;
+/**
+ * One `name=value` of an element and what separates it from the next, between which there may be nothing. Brackets without quotes are
+ * wrong, but meant well.
+ */
+const PAIR = /[\s;]*([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s",;=]+))\s*(?:$|;[\s;]*)/y;
 
 /** The value of `for` in one element: `for="[2001:db8::17]:4711";proto=https`. It may stand there only once. */
 function forNodeOf(element: string): string | undefined {

@@ -149,7 +149,7 @@ function checkOptions<Native, Context>(options: GateOptions<Native, Context>, pa
   for (const name of ['key', 'context', 'skip', 'onDenied', 'onWarning', 'sleep'] as const) {
     checkFunction(options[name], `${path}.${name}`);
   }
-  if (options.cost !== undefined && typeof options.cost !== 'function') checkCost(options.cost);
+  if (options.cost !== undefined && typeof options.cost !== 'function') checkCost(options.cost, `${path}.cost`);
 }
 
 /** Those that were given, or those that a limiter with constant policies says it has. */
@@ -167,7 +167,7 @@ function attemptOptionsFor<Native, Context>({
 }: GateOptions<Native, Context>): Attempt<Context> | Ask<Native, Attempt<Context>> {
   if (typeof cost !== 'function' && context === undefined) return cost === undefined ? undefined : { cost };
   return async (view) => ({
-    cost: typeof cost === 'function' ? checkCost(await cost(view)) : cost,
+    cost: typeof cost === 'function' ? checkCost(await cost(view), 'cost(request)') : cost,
     context: await context?.(view),
   });
 }

@@ -81,8 +81,8 @@ export function combine<Native = unknown>(...keys: readonly Key<Native>[]): Key<
   return (view, warn) => {
     const parts: string[] = [];
     for (const key of keys) {
-      const part = key(view, warn);
-      if (part === undefined || part === '') return undefined;
+      const part = saidBy(key(view, warn), 'combine(...)');
+      if (part === undefined) return undefined;
       parts.push(part.replace(/[%|]/g, encodeURIComponent));
     }
     return `all:${parts.join('|')}`;
@@ -94,11 +94,23 @@ export function firstOf<Native = unknown>(...keys: readonly Key<Native>[]): Key<
   checkKeys(keys, 'firstOf(...)');
   return (view, warn) => {
     for (const key of keys) {
-      const found = key(view, warn);
-      if (found !== undefined && found !== '') return found;
+      const found = saidBy(key(view, warn), 'firstOf(...)');
+      if (found !== undefined) return found;
     }
     return undefined;
   };
+}
+
+function saidBy(key: unknown, path: string): string | undefined {
+  if (key === undefined || key === '') return undefined;
+  if (typeof key === 'string') return key;
+  throw new SluiceError({
+    code: 'SLUICE_INVALID_HTTP_KEY',
+    path,
+    expected:
+      'functions that say at once who is calling, as a string; only the `key` of a limit as a whole may be waited for',
+    got: key,
+  });
 }
 
 function checkKeys(keys: readonly unknown[], path: string): void {

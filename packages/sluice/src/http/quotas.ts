@@ -39,13 +39,15 @@ const READERS: readonly Reader[] = [
   familyReader(new RegExp(`^anthropic-ratelimit-(?<name>.+)-${FIELD}$`)),
 ];
 
-/** A server that speaks several forms means the same by all of them: the most telling one is read. */
+/** A server that speaks several forms means the same by all of them: the newest one is read that says what is left, if any does. */
 export function quotasIn(headers: HeaderMap, nowMs: number): readonly Quota[] {
+  let told: readonly Quota[] = [];
   for (const read of READERS) {
-    const quotas = read(headers, nowMs);
-    if (quotas.length > 0) return quotas;
+    const quotas = read(headers, nowMs).filter(saysSomething);
+    if (quotas.some(({ remaining }) => remaining !== undefined)) return quotas;
+    if (told.length === 0) told = quotas;
   }
-  return [];
+  return told;
 }
 
 /** Two lists that name their policies: what each allows, `"daily";q=1000;w=86400`, and how each stands, `"daily";r=1;t=50`. */
@@ -74,8 +76,9 @@ function draft11Quota(name: string, policy: Parameters | undefined, state: Param
   };
 }
 
+/** Whole and not negative, as the drafts have it. */
 function countOf(value: BareItem | undefined): number | undefined {
-  return typeof value === 'number' && value >= 0 ? value : undefined;
+  return Number.isInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 }
 
 /** `limit=100, remaining=99, reset=50` */
@@ -105,7 +108,7 @@ function familyReader(pattern: RegExp): Reader {
       if (field !== undefined) quotas.set(name, (quotas.get(name) ?? new Map()).set(field, value));
     }
     const policies = headers.get('ratelimit-policy');
-    return [...quotas].map(([name, fields]) => familyQuota(name, fields, policies, nowMs)).filter(saysSomething);
+    return [...quotas].map(([name, fields]) => familyQuota(name, fields, policies, nowMs));
   };
 }
 

@@ -79,9 +79,11 @@ function backoff(status: number, tries: number): number {
   return status === 429 ? 2 ** tries : Number.POSITIVE_INFINITY;
 }
 
-/** A stream can be read only once. A Request is copied before each try. */
+/** A stream can be read only once, whether it is one of the web or of Node, or a generator. A Request is copied before each try. */
 function canSendAgain(init: RequestInit | undefined): boolean {
-  return !(init?.body instanceof ReadableStream);
+  const body: unknown = init?.body;
+  const isStream = typeof body === 'object' && body !== null && ('getReader' in body || Symbol.asyncIterator in body);
+  return !isStream;
 }
 
 function copyOf(input: string | URL | Request): string | URL | Request {

@@ -10,10 +10,18 @@ export interface Item {
   readonly parameters: ReadonlyMap<string, BareItem>;
 }
 
-/** A number; or a string; or a token, bytes or a boolean, which stay as they are written. */
-const BARE_ITEM =
-  /(-?\d{1,15}(?:\.\d{1,3})?)|"((?:[ !#-[\]-~]|\\["\\])*)"|([A-Za-z*][\w!#$%&'*+.^`|~:/-]*|:[\w+/=]*:|\?[01])/y;
-const PARAMETER = /[ \t]*;[ \t]*([a-z*][a-z\d_.*-]*)(=)?/y;
+/** A number; or a string; or a token, bytes, a boolean, a date or a display string, which stay as they are written. */
+const BARE_ITEM = new RegExp(
+  [
+    /(-?(?:\d{1,12}\.\d{1,3}|\d{1,15}))/,
+    /"((?:[ !#-[\]-~]|\\["\\])*)"/,
+    /([A-Za-z*][\w!#$%&'*+.^`|~:/-]*|:[A-Za-z\d+/=]*:|\?[01]|@-?\d{1,15}|%"(?:[ !#$&-~]|%[\da-f]{2})*")/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'y',
+);
+const PARAMETER = /; *([a-z*][a-z\d_.*-]*)(=)?/y;
 const COMMA = /[ \t]*,[ \t]*/y;
 
 type Take = (pattern: RegExp) => RegExpExecArray | null;

@@ -8,8 +8,12 @@ export type OnWarning = (warning: SluiceError) => void;
 /** Takes plain data, so that a mistake seen in every request costs nothing after the first. */
 export type Warn = (mistake: Mistake) => void;
 
+/** What each who listens has been told, by code: ten routes with the same mistake are one warning. */
+const told = new WeakMap<OnWarning, Set<string>>();
+
 export function warnOnce(onWarning: OnWarning = emitWarning): Warn {
-  const said = new Set<string>();
+  const said = told.get(onWarning) ?? new Set<string>();
+  told.set(onWarning, said);
   return (mistake) => {
     if (said.has(mistake.code)) return;
     said.add(mistake.code);

@@ -269,6 +269,15 @@ export const ROWS: readonly Row[] = [
     handled: 4,
   },
   {
+    title: 'header taken out of the view',
+    options: (clock) => ({ ...over(clock, bucket), key: ({ header }) => header('X-User') }),
+    asks: [
+      { ...as('ada'), status: 200, sees: FIRST },
+      { ...as('bob'), status: 200, sees: FIRST },
+    ],
+    handled: 2,
+  },
+  {
     title: 'no key: an error of the framework, and no handler runs',
     options: (clock) => ({ ...over(clock, bucket), key: () => undefined }),
     asks: [{ status: 500, sees: {} }],

@@ -82,8 +82,54 @@ test('a look, a reset and a prefix', async () => {
   for (let more = 0; more < 4; more++) await store.increment('ada');
   expect(await store.increment('ada')).toEqual({ totalHits: 6, resetTime: new Date(NOW + 1000) });
   await store.resetKey('ada');
-  expect(await store.get?.('ada')).toMatchObject({ totalHits: 0 });
+  expect([await store.get?.('ada'), await store.get?.('bob')]).toEqual([undefined, undefined]);
   expect([store.prefix, store.localKeys, sluiceStore().localKeys]).toEqual(['login:', false, true]);
+});
+
+describe('a store of its own, by what express-rate-limit asks of one', () => {
+  const started = (options: object = { windowMs: 60_000 }): Store => {
+    const store = sluiceStore();
+    store.init?.(options as Options);
+    return store;
+  };
+  const hits = async (store: Store, ...keys: string[]): Promise<number[]> => {
+    const counts = [];
+    for (const key of keys) counts.push((await store.increment(key)).totalHits);
+    return counts;
+  };
+
+  test('counts, without a limit to count to', async () => {
+    const store = started();
+    expect(await hits(store, 'a', 'a', 'b', 'a')).toEqual([1, 2, 1, 3]);
+    await store.decrement('a');
+    expect(await hits(store, 'a')).toEqual([3]);
+    await store.decrement('new');
+    expect(await hits(store, 'new')).toEqual([1]);
+  });
+
+  test('forgets one key, or all', async () => {
+    const store = started({ windowMs: 60_000, limit: 5 });
+    await hits(store, 'a', 'a', 'b');
+    await store.resetKey('a');
+    expect(await hits(store, 'a', 'b')).toEqual([1, 2]);
+    await store.resetAll?.();
+    expect(await hits(store, 'a', 'b')).toEqual([1, 1]);
+  });
+
+  test('has no way to forget what others share', () => {
+    expect(sluiceStore({ store: memoryStore() }).resetAll).toBeUndefined();
+    expect(() => sluiceStore().resetAll?.()).not.toThrow();
+  });
+
+  test.each<[what: string, limit: Options['limit'], statuses: number[]]>([
+    ['a limit by the request', (request) => (request.get('x-answer') === '201' ? 2 : 1), [200, 201, 429, 429]],
+    ['a limit of 0', 0, [429, 429, 429, 429]],
+  ])('leaves it to the middleware: %s', async (_, limit, statuses) => {
+    const ask = await serve({ limit, store: sluiceStore(), validate: { limit: false } });
+    const seen = [];
+    for (const status of [200, 201, 201, 200]) seen.push((await ask(status))[0]);
+    expect(seen).toEqual(statuses);
+  });
 });
 
 describe('what is wrong is said', () => {
@@ -99,8 +145,8 @@ describe('what is wrong is said', () => {
     expect(() => sluiceStore(options as never)).toThrow(expect.objectContaining({ path }));
   });
 
-  test('a limit that only the middleware knows', () => {
-    const store = sluiceStore();
+  test('a limit that only the middleware knows, for a policy that needs one', () => {
+    const store = sluiceStore({ policy: slidingWindowLog });
     expect(() => store.init?.({ limit: () => 5, windowMs: 1000 } as unknown as Options)).toThrow('rateLimit.limit');
   });
 

@@ -1,6 +1,6 @@
 /** The contract on Express 5 and 4. */
 import { createServer, request } from 'node:http';
-import express5, { type Express, type Request, type RequestHandler } from 'express';
+import express5, { type Express, type NextFunction, type Request, type RequestHandler } from 'express';
 import express4 from 'express4';
 import { afterEach, expect, test } from 'vitest';
 import { rateLimit } from '../../src/frameworks/express.ts';
@@ -102,4 +102,46 @@ test('a user of the request is a key', async () => {
     async (authorization) => (await get('/', { headers: { authorization } })).status,
   );
   expect((await Promise.all(statuses)).sort()).toEqual([200, 200, 429]);
+});
+
+test.each([
+  ['5', express5],
+  ['4', express4],
+] as const)(
+  'express %s: the result is there in every app that a request passes through, and can be replaced',
+  async (_, express) => {
+    const limiter = createLimiter({ policy: fixedWindow({ limit: 5, window: '1d' }) });
+    const inner = express();
+    inner.use(rateLimit({ limiter, key: () => 'ann' }));
+    const [app, other] = [express(), express()];
+    app.use(inner);
+    app.get('/', ((request, response) => {
+      const { rateLimit: told } = request;
+      Object.assign(request, { rateLimit: undefined });
+      response.json([told?.remaining, request.rateLimit ?? null, 'rateLimit' in request]);
+    }) as RequestHandler);
+    other.get('/', ((request, response) => void response.json(request.rateLimit ?? null)) as RequestHandler);
+    const get = await serve(app);
+    expect(await (await get('/')).json()).toEqual([4, null, true]);
+    expect(await (await get('/')).json()).toEqual([3, null, true]);
+    await running!.stop();
+    expect(await (await (await serve(other))('/')).json()).toBe(null);
+  },
+);
+
+test('without Express, it is a property of the request', () => {
+  const limiter = createLimiter({ policy: fixedWindow({ limit: 5, window: '1d' }) });
+  const headers = {};
+  const plain = { headers, socket: {}, method: 'GET', url: '/' } as unknown as Request;
+  const passed: unknown[] = [];
+  rateLimit({ limiter, key: () => 'ann', headers: 'none' })(
+    plain,
+    {} as Parameters<RequestHandler>[1],
+    ((error) => passed.push(error)) as NextFunction,
+  );
+  expect([passed, Object.keys(plain), plain.rateLimit?.remaining]).toEqual([
+    [undefined],
+    ['headers', 'socket', 'method', 'url', 'rateLimit'],
+    4,
+  ]);
 });

@@ -52,6 +52,7 @@ describe('routes', () => {
     expect(await left(app, 'GET /', 'GET /own', 'GET /', 'GET /own', 'GET /free', 'HEAD /')).toEqual([
       ...['8', '4', '7', '3', undefined, '6'],
     ]);
+    expect(await left(app, 'GET /dear', 'GET /', 'GET /dear')).toEqual(['3', '2', '2']);
   });
 
   test('with the same policy have a limit each, also in a store that all share; HEAD is GET', async () => {

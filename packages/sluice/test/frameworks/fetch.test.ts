@@ -108,3 +108,10 @@ test('whoever asked to be told waits for what comes after the response', async (
   await Promise.all(waiting);
   expect(await limiter.peek('ada')).toMatchObject({ remaining: 9 });
 });
+
+test('header may be taken out of the view', async () => {
+  const keys: (string | undefined)[] = [];
+  const byKey = rateLimit({ policy, key: ({ header }) => keys[keys.push(header('X-Api-Key')) - 1] });
+  await byKey(() => new Response())(new Request('http://localhost/', { headers: { 'x-api-key': 'abc' } }));
+  expect(keys).toEqual(['abc']);
+});

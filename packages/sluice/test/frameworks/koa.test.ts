@@ -48,3 +48,14 @@ test('a route that a router has matched is known', async () => {
   await running.stop();
   expect(routes).toEqual(['route:GET /users/:id', 'route:GET /users/:id', 'path:GET /plain']);
 });
+
+test('a handler that throws has the headers on its error, beside those that it gave it', async () => {
+  const server = new Koa3();
+  server.silent = true;
+  server.use(rateLimit({ policy: fixedWindow({ name: 'day', limit: 9, window: '1d', align: 'first' }) }));
+  server.use((ctx) => ctx.throw(400, 'no', { headers: { 'x-mine': 'yes' } }));
+  const running = await listening(createServer(server.callback()).listen(0, '127.0.0.1'));
+  const { status, headers } = await fetch(`http://127.0.0.1:${running.port}/`);
+  await running.stop();
+  expect([status, headers.get('ratelimit'), headers.get('x-mine')]).toEqual([400, '"day";r=8;t=86400', 'yes']);
+});

@@ -133,23 +133,40 @@ describe('decorators', () => {
       ],
     });
     expect(await left(get, 'one', 'two', 'three', 'one', 'two', 'free')).toEqual(['8', '4', '4', '7', '3', undefined]);
+    expect(await left(get, 'dear', 'one', 'dear')).toEqual(['4', '3', '0']);
   });
 
-  test('a controller has one limit for its handlers, and a handler one before it', async () => {
-    const get = await serve({
-      imports: [RateLimitModule.forRoot({ store: memoryStore() })],
-      controllers: [
-        controller({ one: [], two: [], three: [RateLimit({ policy: day('own', 3) })], free: [SkipRateLimit()] }, own),
-        controller({ other: [] }),
-        controller({ skipped: [], again: [own] }, SkipRateLimit()),
-      ],
-    });
-    expect(await left(get, 'one', 'two', 'three', 'free', 'other', 'skipped', 'again')).toEqual([
-      ...['4', '3', '2', undefined, undefined, undefined, '4'],
-    ]);
+  test.each([
+    ['the default', {}],
+    ['one that was given', { store: memoryStore() }],
+  ])(
+    'a controller has one limit for its handlers, and a handler one before it, in a store that is %s',
+    async (_, options) => {
+      const get = await serve({
+        imports: [RateLimitModule.forRoot(options)],
+        controllers: [
+          controller({ one: [], two: [], three: [RateLimit({ policy: day('own', 3) })], free: [SkipRateLimit()] }, own),
+          controller({ other: [] }),
+          controller({ skipped: [], again: [own] }, SkipRateLimit()),
+        ],
+      });
+      expect(await left(get, 'one', 'two', 'three', 'free', 'other', 'skipped', 'again')).toEqual([
+        ...['4', '3', '2', undefined, undefined, undefined, '4'],
+      ]);
+    },
+  );
+
+  test('what is wrong in one is said with its name, where it is', () => {
+    const wrong = RateLimit({ max: 5 } as never);
+    expect(() => controller({ one: [wrong] })).toThrow(
+      expect.objectContaining({ path: '@RateLimit() of Answering.one.max' }),
+    );
+    expect(() => controller({ one: [] }, wrong)).toThrow(
+      expect.objectContaining({ path: '@RateLimit() of Answering.max' }),
+    );
   });
 
-  test('what is wrong in one is said with its name', async () => {
+  test('what only the module can tell is wrong is said with its name too', async () => {
     const onError = vi.fn();
     class Told {
       catch(error: unknown, host: ArgumentsHost): void {
@@ -160,13 +177,35 @@ describe('decorators', () => {
     Catch()(Told);
     const get = await serve({
       imports: [RateLimitModule.forRoot()],
-      controllers: [controller({ one: [RateLimit({ max: 5 } as never)] })],
+      controllers: [controller({ one: [RateLimit({ cost: 5 })] })],
       providers: [{ provide: APP_FILTER, useClass: Told }],
     });
     await get('one');
-    expect(onError).toHaveBeenCalledExactlyOnceWith(
-      expect.objectContaining({ path: '@RateLimit() of Answering.one.max' }),
-    );
+    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ path: '@RateLimit() of Answering.one' }));
+  });
+});
+
+describe('the guard in several modules', () => {
+  const guarded = (path: string): ModuleMetadata['imports'] => {
+    const module = class {};
+    Module({ controllers: [controller({ [path]: [UseGuards(RateLimitGuard)] })] })(module);
+    return [module];
+  };
+
+  test('keeps to one limit', async () => {
+    const all = RateLimitModule.forRoot({ policy: day('all', 9), global: false });
+    const get = await serve({ imports: [all, ...guarded('one')!, ...guarded('two')!] });
+    expect(await left(get, 'one', 'two', 'one')).toEqual(['8', '7', '6']);
+  });
+
+  test('and is noticed when it stands before every handler already', async () => {
+    const codes: string[] = [];
+    const onWarning = ({ code }: { code: string }): void => void codes.push(code);
+    const get = await serve({
+      imports: [RateLimitModule.forRoot({ policy: day('all', 9), onWarning }), ...guarded('one')!],
+    });
+    expect(await left(get, 'one')).toEqual(['7']);
+    expect(codes).toEqual(['SLUICE_COUNTED_TWICE']);
   });
 });
 

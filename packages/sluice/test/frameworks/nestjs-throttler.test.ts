@@ -22,14 +22,17 @@ const START = WINDOW * 1000;
 
 describe.each<[title: string, blockDuration: number, rows: readonly Row[]]>([
   [
-    'without a block the next unit is let in when there is one',
+    'without a block the next one is let in when the oldest hit is as old as ttl',
     0,
     [
       [0, 1, 60, false, 0],
-      [10, 2, 50, false, 0],
+      [10, 2, 60, false, 0],
       [20, 3, 40, true, 40],
       [59.5, 3, 1, true, 1],
-      [60, 1, 60, false, 0],
+      [60, 2, 60, false, 0],
+      [69.9, 3, 1, true, 1],
+      [70, 2, 60, false, 0],
+      [130, 1, 60, false, 0],
     ],
   ],
   [
@@ -37,27 +40,44 @@ describe.each<[title: string, blockDuration: number, rows: readonly Row[]]>([
     100_000,
     [
       [0, 1, 60, false, 0],
-      [10, 2, 50, false, 0],
+      [10, 2, 60, false, 0],
       [20, 3, 100, true, 100],
       [59, 3, 61, true, 61],
       [61, 3, 59, true, 59],
       [119.5, 3, 1, true, 1],
       [120, 1, 60, false, 0],
+      [121, 2, 60, false, 0],
+    ],
+  ],
+  [
+    'after a block that is shorter than ttl everything starts anew',
+    5000,
+    [
+      [0, 1, 60, false, 0],
+      [1, 2, 60, false, 0],
+      [2, 3, 5, true, 5],
+      [6.9, 3, 1, true, 1],
+      [7, 1, 60, false, 0],
+      [8, 2, 60, false, 0],
+      [9, 3, 5, true, 5],
     ],
   ],
 ])('%s', (_, blockDuration, rows) => {
   test('moment by moment', async () => {
     const clock = manualClock(START);
-    const storage = throttlerStorage({
-      store: memoryStore({ clock }),
-      policy: ({ name, limit, window }) => fixedWindow({ name, limit, window }),
-    });
+    const storage = throttlerStorage({ store: memoryStore({ clock }) });
     for (const [at, totalHits, timeToExpire, isBlocked, timeToBlockExpire] of rows) {
       clock.set(START + at * 1000);
       const answer = await storage.increment('key', WINDOW, 2, blockDuration, 'default');
       expect({ at, ...answer }).toEqual({ at, totalHits, timeToExpire, isBlocked, timeToBlockExpire });
     }
   });
+});
+
+test('limit and ttl mean what a policy says', async () => {
+  const clock = manualClock(START + 45_000);
+  const storage = throttlerStorage({ store: memoryStore({ clock }), policy: fixedWindow });
+  expect(await storage.increment('key', WINDOW, 2, 0, 'default')).toMatchObject({ totalHits: 1, timeToExpire: 15 });
 });
 
 test('keys, throttlers and their limits are apart', async () => {
@@ -70,6 +90,16 @@ test('keys, throttlers and their limits are apart', async () => {
     await hits('a', 'long'),
     await hits('b', 'short'),
   ]).toEqual([...[1, 2, 1, 1]]);
+});
+
+test('a store that fails in the middle does not take the answer away', async () => {
+  const memory = memoryStore();
+  const away = (): Promise<never> => Promise.reject(new Error('the store is away'));
+  const storage = throttlerStorage({ store: { ...memory, change: away, forget: away } });
+  const blocked = [];
+  for (let hit = 0; hit < 3; hit++)
+    blocked.push((await storage.increment('key', WINDOW, 1, 5000, 'default')).isBlocked);
+  expect(blocked).toEqual([false, true, true]);
 });
 
 test('a limit of 0 lets nobody in', async () => {

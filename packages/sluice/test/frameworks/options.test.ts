@@ -1,11 +1,13 @@
 /** What `rateLimit` refuses when it is called, the same in every framework, and what it says of errors that come too late. */
+import { fastify } from 'fastify';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { rateLimit as express } from '../../src/frameworks/express.ts';
+import { rateLimit as plugin } from '../../src/frameworks/fastify.ts';
 import { rateLimit as fetching } from '../../src/frameworks/fetch.ts';
 import { rateLimit as hono } from '../../src/frameworks/hono.ts';
 import { rateLimit as koa } from '../../src/frameworks/koa.ts';
 import { rateLimit as node, rateLimitUpgrade } from '../../src/frameworks/node.ts';
-import { createLimiter, fixedWindow } from '../../src/index.ts';
+import { createLimiter, fixedWindow, memoryStore, type Store } from '../../src/index.ts';
 
 const policy = fixedWindow({ limit: 2, window: '1d' });
 const limiter = createLimiter({ policy });
@@ -20,7 +22,7 @@ const ROWS: readonly [title: string, options: object, path: string][] = [
   ['a limiter that is none', { limiter: { limit: 5 } }, 'rateLimit.limiter'],
   ['an unknown option', { policy, max: 5 }, 'rateLimit.max'],
   ['a key that is no function', { policy, key: 'ip' }, 'rateLimit.key'],
-  ['a cost that is none', { policy, cost: -1 }, 'cost'],
+  ['a cost that is none', { policy, cost: -1 }, 'rateLimit.cost'],
   ['an unknown form of headers', { policy, headers: true }, 'rateLimit.headers'],
   ['countOnly that is no function', { policy, countOnly: true }, 'rateLimit.countOnly'],
   ['settle that is no function', { policy, settle: 5 }, 'rateLimit.settle'],
@@ -88,24 +90,54 @@ describe('a limit in memory, in a worker of a cluster', () => {
     expect(emit).toHaveBeenCalledOnce();
   });
 
-  test('not with a limiter, nor in the only process', () => {
+  test.each<[how: string, options: object]>([
+    ['as a policy', { policy }],
+    ['as policies', { policies: [policy] }],
+    ['as a limiter', { limiter }],
+    ['as a limiter with a store', { limiter: createLimiter({ policy, store: memoryStore() }) }],
+  ])('however it was given: %s', (_, options) => {
+    inWorker(true);
+    const onWarning = vi.fn();
+    express({ ...options, onWarning });
+    expect(onWarning).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'SLUICE_MEMORY_IN_CLUSTER' }));
+  });
+
+  test('of a plugin too, which has a store for all of its routes', async () => {
+    inWorker(true);
+    const onWarning = vi.fn();
+    for (const store of [undefined, memoryStore()]) await fastify().register(plugin, { policy, store, onWarning });
+    expect(onWarning).toHaveBeenCalledOnce();
+  });
+
+  test('not with a store that is elsewhere, nor in the only process', () => {
     const onWarning = vi.fn();
     inWorker(true);
-    express({ limiter, onWarning });
+    const memory = memoryStore();
+    const elsewhere = { ...memory, decide: async (...asked: Parameters<Store['decide']>) => memory.decide(...asked) };
+    express({ limiter: createLimiter({ policy, store: elsewhere }), onWarning });
     inWorker(false);
-    express({ policy, onWarning });
+    for (const options of [{ policy }, { limiter }]) express({ ...options, onWarning });
     expect(onWarning).not.toHaveBeenCalled();
   });
 });
 
-test.each([
-  ['settle twice', { settle }, { settle }],
-  ['settle and plain', { settle }, {}],
-])('one request counted twice is noticed: %s', async (_title, outer, inner) => {
-  const codes: string[] = [];
-  const common = { limiter, key: () => 'ada', onWarning: ({ code }: { code: string }) => codes.push(code) };
-  await limiter.reset('ada');
-  const twice = fetching({ ...common, ...outer })(fetching({ ...common, ...inner })(() => new Response()));
-  await twice(new Request('http://localhost/'));
-  expect(codes).toEqual(['SLUICE_COUNTED_TWICE']);
+describe('one request counted twice', () => {
+  const store = memoryStore();
+  const over = (more: object = {}) =>
+    createLimiter({ policy: fixedWindow({ limit: 9, window: '1d', ...more }), store });
+  test.each<[title: string, outer: object, inner: object, isNoticed: boolean]>([
+    ['settle twice', { limiter, settle }, { limiter, settle }, true],
+    ['settle and plain', { limiter, settle }, { limiter }, true],
+    ['two limiters over one store, with the same policy', { limiter: over() }, { limiter: over() }, true],
+    ['with a policy that only has other numbers', { limiter: over() }, { limiter: over({ window: '1h' }) }, true],
+    ['not with another policy', { limiter: over() }, { limiter: over({ name: 'other' }) }, false],
+    ['nor over another store', { limiter: over() }, { policy: fixedWindow({ limit: 9, window: '1d' }) }, false],
+  ])('is noticed: %s', async (_title, outer, inner, isNoticed) => {
+    const codes: string[] = [];
+    const common = { key: () => 'ada', onWarning: ({ code }: { code: string }) => codes.push(code) };
+    await limiter.reset('ada');
+    const twice = fetching({ ...common, ...outer })(fetching({ ...common, ...inner })(() => new Response()));
+    await twice(new Request('http://localhost/'));
+    expect(codes).toEqual(isNoticed ? ['SLUICE_COUNTED_TWICE'] : []);
+  });
 });

@@ -22,6 +22,8 @@ test('express', () => {
   expectTypeOf<ExpressRequest['rateLimit']>().toEqualTypeOf<Told>();
   express({ policy, key: (view) => view.native.get('x-user'), cost: ({ native }) => native.originalUrl.length });
   express({ policy, key: byUser((request) => request.get('x-user')) });
+  express({ policy, key: byUser((request: ExpressRequest & { user?: { id: string } }) => request.user?.id) });
+  express({ policy, key: ({ header }) => header('x-user') });
   express({ policy, key: byIp(), countOnly: ({ status, view }) => status > 399 && view.native.secure });
   expectTypeOf<Express['use']>().toBeCallableWith(express({ policy }));
 });

@@ -178,6 +178,7 @@ const FORWARDED: Row[] = [
     forwarded(one),
     'ip:198.51.100.9',
   ],
+  ['nothing between semicolons', '10.0.0.1', ';for=198.51.100.9;;proto=http;', forwarded(one), 'ip:198.51.100.9'],
   ['two proxies', '10.0.0.1', 'for=1.1.1.1, for=198.51.100.9;by=x, for="10.0.0.2"', forwarded(two), 'ip:198.51.100.9'],
   ['unknown', '10.0.0.1', 'for=1.1.1.1, for=unknown', forwarded(two), 'ip:10.0.0.1'],
   ['hidden', '10.0.0.1', 'for=1.1.1.1, for=_SEVKISEK', forwarded(two), 'ip:10.0.0.1'],

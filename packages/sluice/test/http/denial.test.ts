@@ -114,6 +114,8 @@ describe('Accept', () => {
     ['application/problem+json;q=0.2, application/json;q=0.3', JSON_FORM],
     ['application/problem+json;q=0, */*', JSON_FORM],
     ['application/json;q=0, */*', PROBLEM],
+    ['application/json;q=0', PROBLEM],
+    ['text/html, application/json;q=0', PROBLEM],
     ['application/problem+json ; q=0.9 , application/json ;q=0.8', PROBLEM],
     ['application/json;q=1.5, application/problem+json;q=0.1', PROBLEM],
     ['application/json;q=nonsense, */*;q=0.1', PROBLEM],

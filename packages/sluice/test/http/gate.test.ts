@@ -205,19 +205,21 @@ describe('warnings', () => {
     expect(codes).toEqual(['SLUICE_COUNTED_TWICE']);
   });
 
-  test('go to the runtime by default', async () => {
+  test('go to the runtime by default, once for all gates', async () => {
     const emit = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
-    await gate({ limiter: limiterFor(policy) })(viewOf({ headers: { 'x-forwarded-for': '1.1.1.1' } }));
+    for (let gates = 0; gates < 2; gates++) {
+      await gate({ limiter: limiterFor(policy) })(viewOf({ headers: { 'x-forwarded-for': '1.1.1.1' } }));
+    }
     expect(emit).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'SLUICE_UNTRUSTED_FORWARDED_FOR' }));
     emit.mockRestore();
   });
 
   test('are no trouble where the runtime has no place for them', async () => {
     vi.stubGlobal('process', undefined);
-    const enter = gate({ limiter: limiterFor(policy) });
-    const decision = enter(viewOf({ headers: { 'x-forwarded-for': '1.1.1.1' } }));
+    const [enter, view] = [gate({ limiter: limiterFor(policy) }), viewOf()];
+    const twice = Promise.all([enter(view), enter(view)]);
     vi.unstubAllGlobals();
-    expect(await decision).toMatchObject({ allowed: true });
+    expect(await twice).toMatchObject([{ allowed: true }, { allowed: true }]);
   });
 });
 
@@ -236,7 +238,7 @@ describe('options are refused when the gate is made', () => {
     ['null for none', { headers: null }, 'gate.headers'],
     ['a single policy', { policies: policy }, 'gate.policies'],
     ['a policy that is none', { policies: [{}] }, 'gate.policies[0].algorithm'],
-    ['a cost that is none', { cost: 1.5 }, 'cost'],
+    ['a cost that is none', { cost: 1.5 }, 'gate.cost'],
   ])('%s', (_, options, path) => {
     expect(() => gateWith(options as never)).toThrow(expect.objectContaining({ path }));
   });

@@ -120,6 +120,16 @@ describe('combine', () => {
   });
 });
 
+test.each([
+  ['combine(...)', combine],
+  ['firstOf(...)', firstOf],
+])('%s says what is wrong with a part that has to be waited for', (path, together) => {
+  const later = (async () => 'ann') as unknown as Key;
+  expect(() => together(later, byIp())(viewOf())).toThrow(
+    expect.objectContaining({ code: 'SLUICE_INVALID_HTTP_KEY', path, got: 'a promise' }),
+  );
+});
+
 describe('firstOf', () => {
   const key = firstOf(
     byUser((user: string | undefined) => user),

@@ -1,7 +1,9 @@
 /** What servers say, as they say it, and what is made of it. */
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { parseList as parseWithPackage } from 'structured-headers';
+import { describe, expect, test, vi } from 'vitest';
 import { headerWriter, parseRateLimit, type RateLimitReport } from '../../src/http/index.ts';
+import { parseList } from '../../src/http/structured-fields.ts';
 import { fixedWindow } from '../../src/index.ts';
 import { resultOf } from './support.ts';
 
@@ -30,6 +32,11 @@ const ROWS: [server: string, headers: Record<string, string>, expected: Expected
     'draft 11 with escapes and other parameters',
     { RateLimit: '"a \\"b\\", c";r=1;t=2;pk=:cHk=:;x' },
     { quotas: [{ name: 'a "b", c', remaining: 1, resetAfter: 2 }] },
+  ],
+  [
+    'draft 11 with parameters of every type',
+    { RateLimit: '"a";r=1;t=2;i=-1;d=1.5;s="x";k=tok/en;b=:cHk=:;f=?0;at=@1659578233;text=%"f%c3%bc"' },
+    { quotas: [{ name: 'a', remaining: 1, resetAfter: 2 }] },
   ],
   [
     'draft 11, the policy only',
@@ -101,6 +108,11 @@ const ROWS: [server: string, headers: Record<string, string>, expected: Expected
     { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '20ms' },
     { remaining: 0, resetAfter: 0.02 },
   ],
+  [
+    'microseconds, as they look when UTF-8 was read as Latin-1',
+    { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1.5Âµs' },
+    { resetAfter: 1.5e-6 },
+  ],
   ['a long duration', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1h2m3.5s' }, { resetAfter: 3723.5 }],
   [
     'Anthropic',
@@ -167,11 +179,20 @@ const ROWS: [server: string, headers: Record<string, string>, expected: Expected
     { RateLimit: '"a";r=5;t=6', 'x-ratelimit-remaining': '7' },
     { remaining: 5, quotas: [{ name: 'a' }] },
   ],
+  [
+    'the policy in the draft, and what is left in legacy only',
+    { 'RateLimit-Policy': '"a";q=5;w=1', 'x-ratelimit-limit': '5', 'x-ratelimit-remaining': '3' },
+    { limit: 5, remaining: 3 },
+  ],
   ['names in any case', { 'X-RATELIMIT-REMAINING': ' 7 ' }, { remaining: 7 }],
   ['Retry-After in seconds', { 'Retry-After': '120' }, { retryAfter: 120 }],
   ['Retry-After with a fraction', { 'Retry-After': '0.5' }, { retryAfter: 0.5 }],
   ['Retry-After as a date', { 'Retry-After': 'Thu, 05 Nov 2026 12:02:00 GMT' }, { retryAfter: 120 }],
   ['Retry-After as a date in the past', { 'Retry-After': 'Thu, 05 Nov 2020 12:02:00 GMT' }, { retryAfter: 0 }],
+  ['Retry-After as a date of RFC 850', { 'Retry-After': 'Thursday, 05-Nov-26 12:02:00 GMT' }, { retryAfter: 120 }],
+  ['Retry-After as a date of asctime', { 'Retry-After': 'Thu Nov  5 12:02:00 2026' }, { retryAfter: 120 }],
+  ['Retry-After as RFC 3339', { 'Retry-After': '2026-11-05t14:02:00.5+02:00' }, { retryAfter: 120.5 }],
+  ['Retry-After as a date without a zone', { 'Retry-After': '2026-11-05 12:02:00' }, { retryAfter: 120 }],
   [
     'Retry-After by the clock of the server',
     { date: 'Thu, 05 Nov 2026 12:30:00 GMT', 'Retry-After': 'Thu, 05 Nov 2026 12:30:05 GMT' },
@@ -185,12 +206,23 @@ const MALFORMED: [what: string, headers: Record<string, string>, expected: Expec
   ['Retry-After: negative', { 'Retry-After': '-1' }, { retryAfter: undefined }],
   ['Retry-After: nothing', { 'Retry-After': '' }, { retryAfter: undefined }],
   ['Retry-After: a date that is none', { 'Retry-After': 'Foo, 99 Bar 2026' }, { retryAfter: undefined }],
+  ['Retry-After: words and a number', { 'Retry-After': 'Sorry 5' }, { retryAfter: undefined }],
+  ['Retry-After: a month', { 'Retry-After': 'May 5' }, { retryAfter: undefined }],
   ['a quote without end', { RateLimit: '"a;r=5;t=6' }, { quotas: [] }],
   ['a comma at the end', { RateLimit: '"a";r=5;t=6,' }, { quotas: [] }],
   ['text behind an item', { RateLimit: '"a";r=5 t=6' }, { quotas: [] }],
   ['a parameter without a value', { RateLimit: '"a";r=;t=6' }, { quotas: [] }],
   ['an item of 16 digits', { RateLimit: '"a";r=1234567890123456' }, { quotas: [] }],
   ['numbers that are negative', { RateLimit: '"a";r=-5;t=-6' }, { remaining: undefined, resetAfter: undefined }],
+  ['numbers that are fractions', { RateLimit: '"a";r=1.5;t=2.5' }, { remaining: undefined, resetAfter: undefined }],
+  ['a space before a parameter', { RateLimit: '"a" ;r=5;t=6' }, { quotas: [] }],
+  ['bytes that are none', { RateLimit: '"a";r=5;pk=:_:' }, { quotas: [] }],
+  ['items that say nothing', { RateLimit: '"a", ""' }, { quotas: [] }],
+  [
+    'a word in the draft does not hide legacy',
+    { RateLimit: 'unlimited', 'x-ratelimit-remaining': '7' },
+    { remaining: 7 },
+  ],
   ['limits that are words', { 'x-ratelimit-limit': 'unlimited', 'x-ratelimit-remaining': '?' }, { quotas: [] }],
   [
     'a reset that is words',
@@ -206,6 +238,16 @@ describe.each([
 ])('%s', (_, rows) => {
   test.each(rows)('%s', (_, headers, expected) => expect(parse(headers)).toMatchObject(expected));
 });
+
+test.each(['Thu Nov  5 12:02:00 2026', '2026-11-05T12:02:00'])(
+  'a date without a zone is not one of this machine: %s',
+  (date) => {
+    vi.stubEnv('TZ', 'America/New_York');
+    const [offset, { retryAfter }] = [new Date(NOW).getTimezoneOffset(), parse({ 'Retry-After': date })];
+    vi.unstubAllEnvs();
+    expect([offset, retryAfter]).toEqual([300, 120]);
+  },
+);
 
 describe('sources', () => {
   const headers = { 'X-RateLimit-Remaining': '7', 'Retry-After': '3' };
@@ -262,5 +304,25 @@ test('no header makes it throw or say a number that is none', () => {
       }
     }),
     { numRuns: 2000 },
+  );
+});
+
+test('what is a list and what is none, as the structured-headers package sees it', () => {
+  // Without dates: the package reads none before a comma.
+  const pieces = ['"a"', '"a\\"b"', ';', 'r', '=', '1', '-', '.', '5', ',', ' ', '\t', ':cHk=:', '?1', '%"x%c3%bc"'];
+  const texts = fc.array(fc.constantFrom(...pieces), { maxLength: 8 }).map((parts) => parts.join('').trim());
+  const isList = (read: () => unknown): boolean => {
+    try {
+      return read() !== undefined;
+    } catch {
+      return false;
+    }
+  };
+  fc.assert(
+    fc.property(texts, (text) => {
+      fc.pre(text !== '');
+      expect(isList(() => parseList(text))).toBe(isList(() => parseWithPackage(text)));
+    }),
+    { numRuns: 3000 },
   );
 });

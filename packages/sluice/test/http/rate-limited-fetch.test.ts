@@ -1,6 +1,7 @@
 /** The fetch that keeps to limits, against a real server; time passes only where the test lets it. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type RateLimitedFetchOptions, rateLimitedFetch } from '../../src/http/index.ts';
 import { createLimiter, leakyBucket, manualClock, memoryStore, type Policy, tokenBucket } from '../../src/index.ts';
@@ -176,7 +177,7 @@ describe('signals', () => {
     const controller = new AbortController();
     const clock = manualClock(NOW);
     const sent = rateLimitedFetch(fetch, { clock, signal: controller.signal })(url);
-    await vi.waitUntil(() => bodies.length === 1);
+    await expect.poll(() => bodies.length).toBe(1);
     controller.abort(reason);
     await expect(sent).rejects.toBe(reason);
   });
@@ -185,7 +186,7 @@ describe('signals', () => {
     handle = () => {};
     const controller = new AbortController();
     const sent = rateLimitedFetch(fetch)(url, { signal: controller.signal });
-    await vi.waitUntil(() => bodies.length === 1);
+    await expect.poll(() => bodies.length).toBe(1);
     controller.abort(reason);
     await expect(sent).rejects.toBe(reason);
   });
@@ -194,7 +195,7 @@ describe('signals', () => {
     handle = () => {};
     const controller = new AbortController();
     const sent = rateLimitedFetch(fetch)(new Request(url, { signal: controller.signal }));
-    await vi.waitUntil(() => bodies.length === 1);
+    await expect.poll(() => bodies.length).toBe(1);
     controller.abort(reason);
     await expect(sent).rejects.toBe(reason);
   });
@@ -212,6 +213,10 @@ describe('signals', () => {
   });
 });
 
+async function* generated(): AsyncGenerator<Uint8Array> {
+  yield new TextEncoder().encode('hello');
+}
+
 describe('bodies', () => {
   const POST = { method: 'POST', body: 'hello' };
 
@@ -227,9 +232,13 @@ describe('bodies', () => {
     expect(bodies).toEqual(['hello', 'hello']);
   });
 
-  test('that are streams can be sent only once', async () => {
+  test.each<[what: string, body: () => unknown]>([
+    ['of the web', () => new Blob(['hello']).stream()],
+    ['of Node', () => Readable.from(['hel', 'lo'])],
+    ['generated', () => generated()],
+  ])('that are streams can be sent only once: %s', async (_, body) => {
     serve(after('1'), OK);
-    const init = { method: 'POST', body: new Blob(['hello']).stream(), duplex: 'half' } as RequestInit;
+    const init = { method: 'POST', body: body(), duplex: 'half' } as RequestInit;
     expect((await clientWith().fetch(url, init)).status).toBe(429);
     expect(bodies).toEqual(['hello']);
   });
