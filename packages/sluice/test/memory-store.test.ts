@@ -201,3 +201,21 @@ describe('a million live keys', () => {
     },
   );
 });
+
+test('blocks are bounded too: of more than maxKeys the older ones go, and are counted', async () => {
+  const clock = manualClock(0);
+  const store = memoryStore({ clock, maxKeys: 100 });
+  const limiter = createLimiter({ policy: gcra({ limit: 10, period: '1s' }), store });
+  for (let index = 0; index < 5000; index++) await limiter.block(`key ${index}`, '1h');
+  const blocked = async (from: number, to: number): Promise<number> => {
+    let count = 0;
+    for (let index = from; index < to; index++) if (!(await limiter.peek(`key ${index}`)).allowed) count += 1;
+    return count;
+  };
+  expect([await blocked(0, 4900), await blocked(4900, 5000), store.stats().evicted]).toEqual([0, 100, 4900]);
+  clock.advance(3_600_000);
+  for (let index = 0; index < 2000; index++) await limiter.block(`other ${index}`, '1h');
+  await limiter.unblock('other 1999');
+  expect((await limiter.peek('other 1999')).allowed).toBe(true);
+  expect((await limiter.peek('other 1998')).allowed).toBe(false);
+});

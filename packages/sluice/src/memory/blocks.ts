@@ -2,28 +2,37 @@
 import type { Verdict } from '../model/store.ts';
 import type { Table } from './table.ts';
 
-/** Blocks that have ended are collected when there are this many, and then whenever there are twice as many as were left. */
-const COLLECT_AT = 1024;
+/** Blocks that have ended are collected after so many new ones, or as many as there are left if that is more. */
+const COLLECT_AFTER = 1024;
 
 export class Blocks {
   /** By the table of the policy, because that is what tells the states of a key apart. */
   readonly #until = new Map<Table, Map<string, number>>();
+  readonly #most: number;
   #size = 0;
-  #collectAt = COLLECT_AT;
+  #untilCollect = COLLECT_AFTER;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
 
   get size(): number {
     return this.#size;
   }
 
-  set(table: Table, key: string, until: number, now: number): void {
-    if (this.#size >= this.#collectAt) this.#collect(now);
+  /** Says whether an older block had to go because there were too many. */
+  set(table: Table, key: string, until: number, now: number): boolean {
     let blocked = this.#until.get(table);
     if (blocked === undefined) {
       blocked = new Map();
       this.#until.set(table, blocked);
     }
-    if (!blocked.has(key)) this.#size += 1;
+    const isNew = !blocked.has(key);
+    const isFull = isNew && !this.#hasRoom(now);
+    if (isFull) this.#dropOld();
+    if (isNew) this.#size += 1;
     blocked.set(key, until);
+    return isFull;
   }
 
   delete(table: Table, key: string): void {
@@ -35,11 +44,27 @@ export class Blocks {
     return Math.max(0, (this.#until.get(table)?.get(key) ?? now) - now);
   }
 
+  #hasRoom(now: number): boolean {
+    this.#untilCollect -= 1;
+    if (this.#untilCollect <= 0) this.#collect(now);
+    return this.#size < this.#most;
+  }
+
   #collect(now: number): void {
     for (const [table, blocked] of this.#until) {
       for (const [key, until] of blocked) if (until <= now) this.delete(table, key);
     }
-    this.#collectAt = Math.max(COLLECT_AT, this.#size * 2);
+    this.#untilCollect = Math.max(COLLECT_AFTER, this.#size);
+  }
+
+  #dropOld(): void {
+    for (const [table, blocked] of this.#until) {
+      const { value: key, done } = blocked.keys().next();
+      if (done !== true) {
+        this.delete(table, key);
+        return;
+      }
+    }
   }
 }
 

@@ -63,7 +63,7 @@ const NOTHING_YET: Verdict = { allowed: false, remaining: 0, retryAfter: 0, rese
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const { clock, maxKeys } = checkOptions(options);
   const tables = new Tables(shardsFor(maxKeys));
-  const blocks = new Blocks();
+  const blocks = new Blocks(maxKeys);
   let evicted = 0;
 
   /** Room for one more state. What it looks at overwrites the step that needs it. */
@@ -128,7 +128,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
         table.find(key);
         return table.penalize(now, change.cost, policy);
       case 'block':
-        blocks.set(table, key, now + change.duration, now);
+        if (blocks.set(table, key, now + change.duration, now)) evicted += 1;
         return 0;
       case 'unblock':
         blocks.delete(table, key);
