@@ -12,6 +12,7 @@ import { workspaceFolder } from './steps.mjs';
 const load = async (file) => (await runnerImport(join(workspaceFolder, 'tools', file))).module;
 const { launchBrowser } = await load('browser.ts');
 const { installSystemPackage } = await load('servers/apt.ts');
+const { startServer: startRedis } = await load('servers/index.ts');
 
 const FOLDER = join(workspaceFolder, 'docs', 'images');
 
@@ -28,11 +29,11 @@ async function requireFonts() {
   }
 }
 
-async function startServer() {
+async function startServer(redis) {
   const config = join('packages', 'server', 'examples', 'policies.yaml');
   const child = spawn(
     process.execPath,
-    [join('packages', 'server', 'bin', 'sluice.mjs'), 'serve', '--port', '0', '--config', config],
+    [join('packages', 'server', 'bin', 'sluice.mjs'), 'serve', '--port', '0', '--config', config, '--redis', redis.url],
     {
       cwd: workspaceFolder,
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -91,7 +92,10 @@ const PICTURES = [
   {
     name: 'lab-boundary',
     address: '#/?preset=twice-the-limit',
-    arrange: (page) => pauseAfter(page, 20, 1500),
+    async arrange(page) {
+      await pauseAfter(page, 20, 1500);
+      await page.getByRole('button', { name: 'Show less time' }).click();
+    },
     part: '.timeline',
   },
   {
@@ -130,7 +134,8 @@ async function take(browser, url, { name, colorScheme = 'light', address, arrang
 await requireFonts();
 await mkdir(FOLDER, { recursive: true });
 const wanted = process.argv.slice(2);
-const server = await startServer();
+const redis = await startRedis({ kind: 'redis' });
+const server = await startServer(redis);
 const browser = await launchBrowser();
 try {
   for (const picture of PICTURES.filter(({ name }) => wanted.length === 0 || wanted.includes(name))) {
@@ -139,4 +144,5 @@ try {
 } finally {
   await browser.close();
   await server.stop();
+  await redis.stop();
 }

@@ -85,28 +85,36 @@ const roundsOf = ({ algorithm }) => (algorithm === 'sliding-window-log' ? LIMIT 
 
 /** Of a client that has used up its limit: name, value, expiry and its share of Redis' tables. */
 export async function redisBytes(client, policy, count = roundsOf(policy) === 1 ? 16_000 : 2_000) {
-  const limiter = createLimiter({ policy, store: redisStore(client, { raw: true }) });
   const clients = times(count, (index) => `client:${10_000 + index}`);
   // Redis keeps scripts too, and not by the client.
-  await Promise.all(clients.map((key) => limiter.attempt(key)));
+  await spend(client, policy, ['warm']);
   await client.flushall();
   const before = await usedByRedis(client);
-  // One after the other: what a client sends within one microsecond is one entry of a log.
-  for (let round = 0; round < roundsOf(policy); round += 1) {
-    await Promise.all(clients.map((key) => limiter.attempt(key)));
-  }
+  await spend(client, policy, clients);
   return Math.round(((await usedByRedis(client)) - before) / clients.length);
 }
 
-/** By its keys, their values and the tables they are in: not by buffers of connections, which come and go. */
+/** How far the admissions of a log lie apart: what an entry takes depends on it, and must not depend on how busy this machine is. */
+const APART_MS = 590;
+
+/** All that each client has, on a connection that is gone afterwards: what Redis keeps for a busy one is more than what it keeps for many clients. */
+async function spend(client, policy, clients) {
+  const connection = client.duplicate();
+  const clock = manualClock(EDGE);
+  const limiter = createLimiter({ policy, store: redisStore(connection, { raw: true, clock }) });
+  const [rounds, cost] = [roundsOf(policy), LIMIT / roundsOf(policy)];
+  for (let round = 0; round < rounds; round += 1) {
+    await Promise.all(clients.map((key) => limiter.attempt(key, { cost })));
+    clock.advance(APART_MS);
+  }
+  const id = await connection.client('ID');
+  connection.disconnect();
+  while ((await client.client('LIST', 'ID', id)) !== '');
+}
+
 async function usedByRedis(client) {
   const stats = await client.call('MEMORY', 'STATS');
-  const field = (list, name) => list[list.indexOf(name) + 1];
-  const tables = stats.includes('db.0') ? field(stats, 'db.0') : [];
-  const inTables = ['overhead.hashtable.main', 'overhead.hashtable.expires'].map((name) =>
-    tables.includes(name) ? field(tables, name) : 0,
-  );
-  return field(stats, 'dataset.bytes') + inTables[0] + inTables[1];
+  return stats[stats.indexOf('total.allocated') + 1];
 }
 
 /** Kept, so that what one leaves behind is not counted as what the next one saves. */

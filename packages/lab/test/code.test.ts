@@ -5,12 +5,22 @@ import { join } from 'node:path';
 import * as library from 'sluice';
 import { describe, expect, test } from 'vitest';
 import { sluice } from '../../server/test/processes.ts';
-import { CARD_IDS, type CardId, type Draft, INITIAL_DRAFTS, policyOf, problemOf } from '../src/cards/catalog.ts';
+import {
+  CARD_IDS,
+  type CardId,
+  type Draft,
+  INITIAL_DRAFTS,
+  policyOf,
+  problemOf,
+  summaryOf,
+} from '../src/cards/catalog.ts';
 import { codeOf } from '../src/config/code.ts';
 
 const OTHER: Partial<Record<CardId, Draft>> = {
   'fixed-window': { limit: '5', window: '250ms', align: 'first' },
-  'token-bucket': { capacity: '3', refillRate: '600/m' },
+  'token-bucket': { capacity: '3', refillRate: '100/m' },
+  'leaky-bucket-policing': { capacity: '5', leakRate: '0.0375' },
+  'leaky-bucket-shaping': { capacity: '5', leakRate: '7/d' },
   gcra: { limit: '60', period: '1h', capacity: '3' },
 };
 const CASES = CARD_IDS.flatMap((id) =>
@@ -38,6 +48,18 @@ describe.each(CASES)('$id with $draft', ({ id, draft }) => {
   });
 });
 
+test.each<[CardId, Draft, string, string]>([
+  ['token-bucket', { capacity: '20', refillRate: '100/m' }, "refillRate: '100/m'", '20 at once, 100/m back'],
+  ['token-bucket', { capacity: '20', refillRate: '600/m' }, 'refillRate: 10', '20 at once, 10/s back'],
+  ['token-bucket', { capacity: '20', refillRate: '0.123' }, 'refillRate: 0.123', '20 at once, 0.12/s back'],
+  ['leaky-bucket-policing', { capacity: '5', leakRate: '7/h' }, "leakRate: '7/h'", 'holds 5, leaks 7/h'],
+  ['leaky-bucket-shaping', { capacity: '5', leakRate: '0.0001' }, 'leakRate: 0.0001', 'holds 5, leaks 0.0001/s'],
+])('%s with %j is written as a person would', (id, draft, code, summary) => {
+  const policy = policyOf(id, draft);
+  expect(codeOf('TypeScript', id, policy, 1, '')).toContain(code);
+  expect(summaryOf(policy)).toBe(summary);
+});
+
 test('as YAML every card is a config that `sluice check` takes', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-code-'));
   try {
@@ -58,7 +80,7 @@ test.each<[CardId, Draft, string, string]>([
     'fixed-window',
     { limit: '', window: '10s', align: 'epoch' },
     'limit',
-    'fixed-window.limit: expected a whole number from 1',
+    'fixed-window.limit: expected a whole number from 1 to 9007199254740991, got nothing',
   ],
   ['fixed-window', { limit: '1.5', window: '10s', align: 'epoch' }, 'limit', 'got 1.5'],
   ['sliding-window-log', { limit: '10', window: 'soon' }, 'window', 'got "soon"'],

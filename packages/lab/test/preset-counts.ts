@@ -16,42 +16,42 @@ export const PRESET_COUNTS: Readonly<Record<PresetId, Readonly<Record<CardId, re
     'sliding-window-log': [of(10, 10)],
     // At 10.05 s floor(10 x 0.995) = 9 are carried over: one more fits, the next only at 11 s.
     'sliding-window-counter': [of(11, 9)],
-    // 0.91 tokens have come back at the last one, at 10.41 s.
+    // 0.78 tokens have come back at the last one, at 10.275 s.
     'token-bucket': [of(10, 10)],
     'leaky-bucket-policing': [of(10, 10)],
     'leaky-bucket-shaping': [of(10, 10, 9)],
     gcra: [of(10, 10)],
   },
   'idle-then-burst': {
-    // 4, then 10 at 12 s, then those at 20, 20.5, 21, 21.5 and 22 s.
-    'fixed-window': [of(19, 30)],
-    // 4, then 9 at 12 s beside the one of 3 s, one at 13 s as that leaves, one at 22 s as the nine do.
-    'sliding-window-log': [of(15, 34)],
-    // 4, then 7 beside floor(4 x 0.8), then one at 13, 15.5, 18, 20.5 and 21.5 s.
-    'sliding-window-counter': [of(16, 33)],
-    // 4, then 10 at 12 s, then one each second from 13 s to 22 s.
-    'token-bucket': [of(24, 25)],
-    'leaky-bucket-policing': [of(24, 25)],
-    // The same, and only the four and the first of the burst go at once.
-    'leaky-bucket-shaping': [of(24, 25, 19)],
-    gcra: [of(24, 25)],
+    // 2, then 10 at 12 s, then those at 20.25, 20.75, 21.25, 21.75 and 22.25 s.
+    'fixed-window': [of(17, 30)],
+    // 2, then 10 at 12 s, one at 22.25 s as those have left.
+    'sliding-window-log': [of(13, 34)],
+    // 2, then 9 beside floor(2 x 0.8), one at 15.25 s, then one at 20.25, 21.25 and 22.25 s.
+    'sliding-window-counter': [of(15, 32)],
+    // 2, then 10 at 12 s, then one each second from 13.25 s to 22.25 s.
+    'token-bucket': [of(22, 25)],
+    'leaky-bucket-policing': [of(22, 25)],
+    // The same, and only the two and the first of the burst go at once.
+    'leaky-bucket-shaping': [of(22, 25, 19)],
+    gcra: [of(22, 25)],
   },
   'greedy-and-polite': {
-    'fixed-window': [of(20, 80), all],
-    // 10 until 1.8 s, and again as they leave from 10 s on.
-    'sliding-window-log': [of(20, 80), all],
-    // 10, then one each second from 10.2 s to 19.2 s.
-    'sliding-window-counter': [of(20, 80), all],
-    // floor(10 + 19.8)
-    'token-bucket': [of(29, 71), all],
-    'leaky-bucket-policing': [of(29, 71), all],
-    'leaky-bucket-shaping': [of(29, 71, 28), all],
-    gcra: [of(29, 71), all],
+    'fixed-window': [of(20, 55), all],
+    // 10 until 2.375 s, and again as they leave from 10.125 s on.
+    'sliding-window-log': [of(20, 55), all],
+    // 10, then one each second from 10.125 s to 18.125 s.
+    'sliding-window-counter': [of(19, 56), all],
+    // floor(10 + 18.5)
+    'token-bucket': [of(28, 47), all],
+    'leaky-bucket-policing': [of(28, 47), all],
+    'leaky-bucket-shaping': [of(28, 47, 27), all],
+    gcra: [of(28, 47), all],
   },
   'smooth-webhooks': {
     'fixed-window': [of(18, 0)],
     'sliding-window-log': [of(18, 0)],
-    // At 12 s floor(6 x 0.8) = 4 are carried over: 4 + 6 = 10.
+    // At 12.5 s floor(6 x 0.75) = 4 are carried over, and at 23 s floor(6 x 0.7) = 4: 4 + 6 = 10.
     'sliding-window-counter': [of(18, 0)],
     'token-bucket': [of(18, 0)],
     'leaky-bucket-policing': [of(18, 0)],

@@ -1,8 +1,9 @@
 /** On an engine in real time the clock is somebody else's, and answers can fail to come. */
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { CARD_IDS } from '../src/cards/catalog.ts';
 import type { Engine } from '../src/engine/engine.ts';
 import { Lab } from '../src/engine/lab.ts';
+import { PRESETS } from '../src/presets/presets.ts';
 import { INITIAL_SETUP } from '../src/share/share.ts';
 
 const HOUR = 3_600_000;
@@ -26,8 +27,11 @@ function engineOff(by: number): Engine & { isDown: boolean } {
       }));
     },
     async reset() {},
+    readClock: async () => Date.now() + by,
   };
 }
+
+afterEach(() => void vi.useRealTimers());
 
 test.each([-HOUR, 0, HOUR])('a clock that is %d ms off moves nothing: what was just sent is now', async (by) => {
   const lab = new Lab({ ...INITIAL_SETUP, engine: 'memory' }, engineOff(by));
@@ -47,4 +51,47 @@ test('a server that fails is reported, and forgotten once it answers', async () 
   engine.isDown = false;
   await lab.send();
   expect([lab.problem, lab.trace.length]).toEqual([undefined, 1]);
+});
+
+/** As if so much time went by, in frames. */
+async function pass(lab: Lab, milliseconds: number, frame = 20): Promise<void> {
+  for (let passed = 0; passed < milliseconds; passed += frame) {
+    vi.setSystemTime(Date.now() + frame);
+    await lab.frame(frame);
+    await Promise.resolve();
+  }
+  await lab.send(0);
+}
+
+const WINDOW = 10_000;
+
+test.each([-HOUR, -400, 0, 400, HOUR])(
+  'a story waits for the window it needs on a clock that is %d ms off',
+  async (by) => {
+    vi.useFakeTimers({ toFake: ['Date'], now: 1_700_000_003_217 });
+    for (const story of PRESETS) {
+      const lab = new Lab({ ...INITIAL_SETUP, engine: 'memory' }, engineOff(by));
+      await lab.tell(story);
+      expect(lab.origin % WINDOW).toBe(0);
+      expect(lab.now).toBe(Date.now() + by - lab.origin);
+      expect(lab.now).toBeGreaterThan(story.start - WINDOW);
+      expect(lab.now).toBeLessThanOrEqual(story.start);
+      await pass(lab, WINDOW + 2_600);
+      const due = story.script.filter(({ at }) => at <= lab.now);
+      expect(due.length).toBeGreaterThan(0);
+      expect(lab.trace.length).toBe(due.length);
+      expect(lab.lateness).toBeLessThanOrEqual(20);
+    }
+  },
+);
+
+test('a story that is decided late says by how much, and the next one begins anew', async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: 1_700_000_000_000 });
+  const [story] = PRESETS;
+  const lab = new Lab({ ...INITIAL_SETUP, engine: 'memory' }, engineOff(0));
+  await lab.tell(story!);
+  await pass(lab, 10_000, 1_000);
+  expect(lab.lateness).toBe(500);
+  await lab.tell(story!);
+  expect(lab.lateness).toBe(0);
 });

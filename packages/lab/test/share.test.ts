@@ -1,6 +1,8 @@
 /** A set-up goes into an address and comes back out of it; nonsense in an address is as if it were not there. */
 import { describe, expect, test } from 'vitest';
 import { INITIAL_DRAFTS } from '../src/cards/catalog.ts';
+import { Lab } from '../src/engine/lab.ts';
+import { PRESETS } from '../src/presets/presets.ts';
 import { INITIAL_SETUP, labAddress, readSetup, type Setup, writeSetup } from '../src/share/share.ts';
 
 const SETUPS: readonly Partial<Setup>[] = [
@@ -51,4 +53,14 @@ test('the address of one card opens the lab with that card set and traffic runni
   const setup = readSetup(new URLSearchParams(address.split('?')[1]));
   expect(setup.drafts['token-bucket']).toEqual({ capacity: '100', refillRate: '10' });
   expect(setup.traffic.kind).toBe('poisson');
+});
+
+test('a story is told with the set-up of the address that was shared', async () => {
+  const drafts = { ...INITIAL_DRAFTS, 'fixed-window': { limit: '3', window: '10s', align: 'epoch' } };
+  const shared = { ...INITIAL_SETUP, preset: PRESETS[0]!.id, drafts, speed: 10, cost: 2 };
+  const lab = new Lab(readSetup(writeSetup(shared)));
+  await lab.tell(PRESETS[0]!, readSetup(writeSetup(shared)));
+  expect(lab.setup).toEqual(shared);
+  await lab.tell(PRESETS[0]!);
+  expect(lab.setup).toEqual({ ...INITIAL_SETUP, preset: PRESETS[0]!.id });
 });

@@ -112,9 +112,7 @@ test('the raw state in memory is what a look says, and no command is counted', a
   expect(body.commands).toEqual([0, 0, 0]);
   expect(body.raw[0]).toMatchObject({ type: 'a list of admissions', ttlMs: 3_600_000, memoryBytes: null });
   expect(body.raw[0].value).toMatch(/^\d{10}\.\d{6}$/);
-  expect(body.raw[2].reading).toMatch(
-    /^remaining 1, as good as new in 2400000 ms$|^remaining 1, as good as new in 23999\d\d ms$/,
-  );
+  expect(body.raw[2].reading).toMatch(/^remaining 1, as good as new in (2400000|239\d{4}) ms$/);
 });
 
 describe('the raw state on Redis', () => {

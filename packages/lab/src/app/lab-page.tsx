@@ -9,7 +9,8 @@ import { CopyButton } from '../controls/copy-button.tsx';
 import { EngineSwitch } from '../controls/engine-switch.tsx';
 import { PresetBar } from '../controls/preset-bar.tsx';
 import { Lab } from '../engine/lab.ts';
-import { PRESETS, type Preset, presetOf } from '../presets/presets.ts';
+import { PRESETS, presetOf } from '../presets/presets.ts';
+import { tell } from '../presets/tell.ts';
 import { readSetup, type Setup, writeSetup } from '../share/share.ts';
 import { Timeline } from '../timeline/timeline.tsx';
 import { Frames, LabContext, useLab } from './frames.ts';
@@ -35,18 +36,16 @@ function openLab(query: string): { readonly lab: Lab; readonly frames: Frames } 
   const setup = readSetup(parameters);
   const lab = new Lab(setup);
   const preset = query === '' ? PRESETS[0] : presetOf(setup.preset ?? null);
-  if (preset !== undefined) void tell(lab, preset);
+  if (preset !== undefined) void tell(lab, preset, setup);
+  // What an earlier visit left on the server is not in this one's time line.
+  else if (!lab.engine.isVirtual) void lab.reset();
   const value = { lab, frames: new Frames(lab) };
   globalThis.sluiceLab = value;
   return value;
 }
 
-/** Whoever wants no motion sees how it ends. */
-async function tell(lab: Lab, preset: Preset): Promise<void> {
-  await lab.tell(preset);
-  const isStill = matchMedia('(prefers-reduced-motion: reduce)').matches;
-  if (isStill && lab.engine.isVirtual) await lab.advance(preset.end - preset.start);
-}
+/** The address follows the set-up, so that it can be shared and opened again as it is, but not each step of a slider. */
+const SETTLED_MS = 300;
 
 function LabView({ wanted }: { readonly wanted: string | null }): JSX.Element {
   const { lab, frames } = useLab();
@@ -58,6 +57,11 @@ function LabView({ wanted }: { readonly wanted: string | null }): JSX.Element {
     return lab.onChange(() => refresh(undefined));
   }, [lab]);
   useEffect(() => frames.start(), [frames]);
+  const address = addressOf(lab.setup);
+  useEffect(() => {
+    const settled = setTimeout(() => history.replaceState(null, '', address), SETTLED_MS);
+    return () => clearTimeout(settled);
+  }, [address]);
 
   return (
     <>
@@ -71,7 +75,7 @@ function LabView({ wanted }: { readonly wanted: string | null }): JSX.Element {
         <EngineSwitch />
       </section>
       <PresetBar />
-      <ControlBar say={say} share={<CopyButton text={addressOf(lab.setup)} label="Copy link" />} />
+      <ControlBar say={say} share={<CopyButton text={address} label="Copy link" />} />
       {lab.problem !== undefined && (
         <p class="problem banner" role="alert">
           {lab.problem}
@@ -81,10 +85,10 @@ function LabView({ wanted }: { readonly wanted: string | null }): JSX.Element {
         {said}
       </p>
       <section class="cards" aria-label="Algorithms">
+        <Scoreboard />
         {CARDS.map((kind) => (
           <Card key={kind.id} kind={kind} isWanted={kind.id === wanted} />
         ))}
-        <Scoreboard />
       </section>
       <Timeline />
     </>

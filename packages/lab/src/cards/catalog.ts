@@ -1,5 +1,6 @@
 /** The seven cards: what each is called, what it does in one line, and which of its numbers can be set. */
 import { checkPolicy, type Policy, SluiceError } from 'sluice';
+import { amount } from '../canvas/words.ts';
 
 export type CardId =
   | 'fixed-window'
@@ -142,10 +143,9 @@ export function problemOf(id: CardId, draft: Draft): DraftProblem | undefined {
     return undefined;
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error;
-    return {
-      field: error.path.split('.').pop()!,
-      message: `${error.path}: expected ${error.expected}, got ${error.got}`,
-    };
+    const field = error.path.split('.').pop()!;
+    const got = (draft[field] ?? '').trim() === '' ? 'nothing' : error.got;
+    return { field, message: `${error.path}: expected ${error.expected}, got ${got}` };
   }
 }
 
@@ -153,9 +153,9 @@ export function problemOf(id: CardId, draft: Draft): DraftProblem | undefined {
 export function summaryOf(policy: Policy): string {
   switch (policy.algorithm) {
     case 'token-bucket':
-      return `${policy.capacity} at once, ${policy.refillRate}/s back`;
+      return `${policy.capacity} at once, ${shortRate(policy.refillRate)} back`;
     case 'leaky-bucket':
-      return `holds ${policy.capacity}, leaks ${policy.leakRate}/s`;
+      return `holds ${policy.capacity}, leaks ${shortRate(policy.leakRate)}`;
     case 'gcra':
       return `${policy.limit} per ${durationText(policy.period)}, ${policy.capacity} at once`;
     default:
@@ -174,6 +174,25 @@ const UNITS = [
 export function durationText(ms: number): string {
   const [unit, size] = UNITS.find(([, size]) => ms >= size && ms % size === 0) ?? ['ms', 1];
   return `${ms / size}${unit}`;
+}
+
+const RATES = [
+  ['m', 60],
+  ['h', 3_600],
+  ['d', 86_400],
+] as const;
+
+/** Units a second as a person would write them, and the library reads back: those with many digits in a unit of time in which they are whole. */
+export function rateText(perSecond: number): number | string {
+  if (perSecond === Number(perSecond.toFixed(4))) return perSecond;
+  const whole = RATES.find(([, seconds]) => Math.round(perSecond * seconds) / seconds === perSecond);
+  return whole === undefined ? perSecond : `${Math.round(perSecond * whole[1])}/${whole[0]}`;
+}
+
+/** For people: "1/s", "100/m". */
+function shortRate(perSecond: number): string {
+  const text = rateText(perSecond);
+  return typeof text === 'string' ? text : `${amount(text) === '0' ? text : amount(text)}/s`;
 }
 
 /** The most that fits at one instant. */

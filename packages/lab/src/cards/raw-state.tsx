@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import { READABLE, useDraw, useLab } from '../app/frames.ts';
+import { bytesText, MEASURED_ON, measuredOf } from '../chooser/measured.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { CardId } from './catalog.ts';
 
@@ -31,7 +32,7 @@ export function RawStateView({ id }: { readonly id: CardId }): JSX.Element {
 
 function rawTexts({ raw, commands, kind }: Engine, id: CardId): readonly string[] {
   const state = raw.get(id);
-  const calls = Object.entries(commands.get(id) ?? {});
+  const calls = Object.entries(commands.get(id) ?? {}).sort(([one], [other]) => placeOf(one) - placeOf(other));
   const total = calls.reduce((sum, [, count]) => sum + count, 0);
   const perAttempt =
     kind === 'memory'
@@ -46,7 +47,22 @@ function rawTexts({ raw, commands, kind }: Engine, id: CardId): readonly string[
     state.value,
     state.reading,
     state.ttlMs === null ? '-' : `${(state.ttlMs / 1000).toFixed(2)} s`,
-    state.memoryBytes === null ? '-' : `${state.memoryBytes} bytes`,
+    state.memoryBytes === null ? measuredBytes(id) : `${state.memoryBytes} bytes`,
     perAttempt,
   ];
+}
+
+/** As they come: the call of the script, and what the script then does. Redis tells in no order. */
+const ORDER = ['eval', 'evalsha', 'time', 'get', 'getrange', 'strlen'];
+
+function placeOf(command: string): number {
+  const place = ORDER.indexOf(command);
+  return place < 0 ? ORDER.length : place;
+}
+
+/** A process does not say what one state takes, so this is what many took. Only a log grows. */
+function measuredBytes(id: CardId): string {
+  const { memoryBytes } = measuredOf(id);
+  const when = id === 'sliding-window-log' ? `for ${MEASURED_ON.limit} admissions` : 'for each client';
+  return `${bytesText(memoryBytes)} ${when}, measured`;
 }

@@ -45,12 +45,25 @@ export function Comparison({ recommended }: { readonly recommended: CardId | und
         <table class="table" aria-labelledby="comparison-title">
           <thead>
             <tr>
-              <th scope="col">Algorithm</th>
-              <th scope="col">Memory per client</th>
+              <th scope="col" rowSpan={2}>
+                Algorithm
+              </th>
+              <th scope="col" rowSpan={2}>
+                Memory per client
+              </th>
+              <th scope="colgroup" colSpan={2} class="group">
+                Accuracy: passed, of a limit of {limit}
+              </th>
+              <th scope="col" rowSpan={2}>
+                Burst behaviour
+              </th>
+              <th scope="col" rowSpan={2}>
+                Best for
+              </th>
+            </tr>
+            <tr>
               <th scope="col">Everything at an edge</th>
               <th scope="col">Worst window found</th>
-              <th scope="col">A burst</th>
-              <th scope="col">Best for</th>
             </tr>
           </thead>
           <tbody>
@@ -91,7 +104,7 @@ function Row(props: {
       <td data-label="Worst window found">
         <AgainstLimit count={worst} limit={limit} />
       </td>
-      <td data-label="A burst">{WORDS[id].burst}</td>
+      <td data-label="Burst behaviour">{WORDS[id].burst}</td>
       <td data-label="Best for">{WORDS[id].bestFor}</td>
     </tr>
   );

@@ -1,6 +1,6 @@
 /** A card as code: TypeScript for the library, YAML for `sluice serve`, curl for its HTTP API. */
 import type { Policy } from 'sluice';
-import { type CardId, durationText } from '../cards/catalog.ts';
+import { type CardId, durationText, rateText } from '../cards/catalog.ts';
 
 export const LANGUAGES = ['TypeScript', 'YAML', 'curl'] as const;
 export type Language = (typeof LANGUAGES)[number];
@@ -31,12 +31,15 @@ export function fieldsOf(policy: Policy): readonly (readonly [string, string | n
   return Object.entries(fields as Record<string, string | number>)
     .filter(([field, value]) => !(algorithm === 'fixed-window' && field === 'align' && value === 'epoch'))
     .filter(([field, value]) => !(algorithm === 'leaky-bucket' && field === 'mode' && value === 'policing'))
-    .map(([field, value]) => [field, isDuration(field) ? durationText(value as number) : value]);
+    .map(([field, value]) => [field, TEXTS[field]?.(value as number) ?? value]);
 }
 
-function isDuration(field: string): boolean {
-  return field === 'window' || field === 'period';
-}
+const TEXTS: Readonly<Record<string, (value: number) => string | number>> = {
+  window: durationText,
+  period: durationText,
+  refillRate: rateText,
+  leakRate: rateText,
+};
 
 function typeScriptOf(policy: Policy, cost: number): string {
   const make = FUNCTIONS[policy.algorithm];

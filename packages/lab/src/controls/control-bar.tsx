@@ -14,13 +14,19 @@ export function ControlBar(props: { readonly say: (words: string) => void; reado
       if (lab.trace.length > 0) props.say(describeLast(lab, count));
     });
   return (
-    <section class="controls panel" aria-label="Traffic and time">
+    <section class="controls panel" aria-label="Controls">
       <div class="control-group">
         <button type="button" class="button primary" onClick={() => send(1)}>
           Send request
         </button>
         <span class="joined">
-          <button type="button" class="button" onClick={() => send(setup.burst)}>
+          <button
+            type="button"
+            class="button"
+            aria-label={`Burst ${setup.burst}`}
+            title={`${setup.burst} requests at one instant`}
+            onClick={() => send(setup.burst)}
+          >
             Burst
           </button>
           <NumberField
@@ -36,9 +42,9 @@ export function ControlBar(props: { readonly say: (words: string) => void; reado
       <div class="control-group">
         <NumberField label="cost" value={setup.cost} min={1} max={MAX_COST} onChange={(cost) => lab.change({ cost })} />
         <label class="inline-field">
+          <span>traffic</span>
           <select
             class="select"
-            aria-label="Traffic"
             value={setup.traffic.kind}
             title={TRAFFIC_IDEAS[setup.traffic.kind]}
             onChange={(event) => lab.changeTraffic({ kind: event.currentTarget.value as TrafficKind })}
@@ -118,7 +124,7 @@ export function ControlBar(props: { readonly say: (words: string) => void; reado
           class="button"
           onClick={() => void lab.reset().then(() => props.say('All counters are reset.'))}
         >
-          Reset all
+          Reset all counters
         </button>
       </div>
     </section>

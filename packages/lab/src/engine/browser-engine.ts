@@ -46,6 +46,10 @@ export class BrowserEngine implements Engine {
     this.#seats = new Map();
   }
 
+  async readClock(): Promise<number> {
+    return this.#clock.now();
+  }
+
   #limiterOf(id: CardId, policy: Policy): Limiter {
     const seat = this.#seats.get(id);
     if (seat?.policy === policy) return seat.limiter;

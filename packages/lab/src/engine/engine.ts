@@ -32,6 +32,8 @@ export interface Engine {
   ask(arrivals: readonly Arrival[], clients: readonly string[], policies: Policies): Promise<readonly Answered[]>;
   /** Every client is as good as new. */
   reset(): Promise<void>;
+  /** What its clock says, in milliseconds. */
+  readClock(): Promise<number>;
   /** What the store holds for each card since the last answer; the browser's has nothing raw to show. */
   readonly raw: ReadonlyMap<CardId, RawState | null>;
   /** How often the store carried out which command for the last attempt on each card. */

@@ -3,8 +3,8 @@
  * keeps the trace; it draws nothing. Whoever draws asks it, and is told of changes.
  */
 import { CARD_IDS, type CardId, type Draft, limitOf, type Policies, policyOf } from '../cards/catalog.ts';
-import { ONE_CLIENT, PRESET_DRAFTS, type Preset } from '../presets/presets.ts';
-import type { Setup } from '../share/share.ts';
+import { ONE_CLIENT, type Preset } from '../presets/presets.ts';
+import { INITIAL_SETUP, type Setup } from '../share/share.ts';
 import { arrivalTimes, type Traffic } from '../traffic/traffic.ts';
 import { BrowserEngine } from './browser-engine.ts';
 import { type CardState, stateAt } from './card-state.ts';
@@ -21,6 +21,9 @@ const LONGEST_FRAME = 250;
 
 /** Less than this is the way of an answer, not another clock. */
 const SAME_CLOCK = 1_000;
+
+/** What of a set-up a story is told with. */
+type Told = Pick<Setup, 'drafts' | 'speed' | 'cost'>;
 
 export class Lab {
   readonly trace = new Trace();
@@ -39,6 +42,8 @@ export class Lab {
   /** The story that is being told; undefined once it is over or something else is done. */
   story: Preset | undefined;
   problem: string | undefined;
+  /** By how many milliseconds a request of the story was decided too late, at most. Only in real time. */
+  lateness = 0;
   /** Marks in the lanes of the time line, by card, once there is one. */
   lanes: Readonly<Record<CardId, Counts>> | undefined;
 
@@ -55,13 +60,15 @@ export class Lab {
   #skew = 0;
   /** Of the request to the server that is under way. */
   #answer: Promise<void> | undefined;
+  /** As long as everything is being made as good as new: what comes meanwhile waits. */
+  #restarting: Promise<void> | undefined;
   readonly #listeners = new Set<() => void>();
 
   constructor(setup: Setup, engine: Engine = makeEngine(setup.engine)) {
     this.setup = setup;
     this.policies = policiesOf(setup.drafts);
     this.#engine = engine;
-    this.#begin(0);
+    this.#begin();
     this.#times = this.#traffic();
   }
 
@@ -85,6 +92,7 @@ export class Lab {
 
   /** Lets `elapsed` milliseconds of real time pass. */
   async frame(elapsed: number): Promise<void> {
+    if (this.#restarting !== undefined) return;
     if (!this.#engine.isVirtual) {
       this.now = Math.max(this.now, this.#realTime());
       if (this.#next < this.now - LONGEST_FRAME) this.#times = this.#traffic();
@@ -105,15 +113,20 @@ export class Lab {
     if (this.now >= this.#ends) this.#endStory();
   }
 
-  /** To the next request, or a second on when there is none to come. */
+  /** To the next request, of the past when that is looked at, or a second on when there is none to come. */
   async step(): Promise<void> {
     this.pause();
+    if (this.viewed !== undefined) {
+      this.look(this.#nextSeen(this.viewed));
+      return;
+    }
     const next = Math.min(this.#nextTold(), this.#nextMade());
     await this.advance(next < Number.POSITIVE_INFINITY ? Math.max(0, next - this.now) : STEP);
     this.#changed();
   }
 
   async send(count = 1): Promise<void> {
+    while (this.#restarting !== undefined) await this.#restarting;
     this.look(undefined);
     if (this.#rests) this.play();
     this.#rests = false;
@@ -129,20 +142,16 @@ export class Lab {
 
   /** Every counter is as good as new, and the time line is empty. */
   async reset(): Promise<void> {
-    await this.#restart(0);
+    await this.#restart();
     this.#changed();
   }
 
-  async tell(preset: Preset): Promise<void> {
+  /** On the cards as they are at first, unless it was told otherwise, as by an address that was shared. */
+  async tell(preset: Preset, { drafts, speed, cost }: Told = INITIAL_SETUP): Promise<void> {
     const traffic = { ...this.setup.traffic, kind: 'manual' } as const;
-    this.setup = { ...this.setup, drafts: PRESET_DRAFTS, traffic, speed: 1, cost: 1 };
-    this.policies = policiesOf(this.setup.drafts);
-    await this.#restart(preset.start);
-    this.setup = { ...this.setup, preset: preset.id };
-    this.clients = preset.clients;
-    this.story = preset;
-    this.#script = preset.script;
-    this.#ends = this.#engine.isVirtual ? preset.end : Number.POSITIVE_INFINITY;
+    this.setup = { ...this.setup, drafts, traffic, speed, cost };
+    this.policies = policiesOf(drafts);
+    await this.#restart(preset);
     this.play();
   }
 
@@ -152,7 +161,7 @@ export class Lab {
     this.policies = { ...this.policies, [id]: policy };
     const canReplay = this.#engine instanceof BrowserEngine && this.trace.first === 0;
     if (canReplay) await this.#replay(id, this.#engine as BrowserEngine);
-    else await this.#restart(0);
+    else await this.#restart();
     this.#times = this.#traffic();
     this.#changed();
   }
@@ -161,7 +170,7 @@ export class Lab {
     this.setup = { ...this.setup, engine: kind, preset: undefined };
     this.#engine = makeEngine(kind);
     this.problem = undefined;
-    await this.#restart(0);
+    await this.#restart();
     this.play();
   }
 
@@ -172,10 +181,10 @@ export class Lab {
 
   changeTraffic(part: Partial<Traffic>): void {
     this.setup = { ...this.setup, traffic: { ...this.setup.traffic, ...part } };
-    if (this.setup.traffic.kind !== 'manual') this.#leaveStory();
     this.look(undefined);
-    this.#times = this.#traffic();
     if (this.#rests) this.play();
+    if (this.setup.traffic.kind !== 'manual') this.#leaveStory();
+    this.#times = this.#traffic();
     this.#changed();
   }
 
@@ -229,6 +238,11 @@ export class Lab {
     return wholeMicroseconds(this.#next);
   }
 
+  #nextSeen(after: number): number | undefined {
+    const next = Math.max(this.trace.first, this.trace.lastAt(after) + 1);
+    return next < this.trace.length ? this.trace.at[this.trace.slot(next)] : undefined;
+  }
+
   async #ask(): Promise<void> {
     if (this.#waiting.length === 0) return;
     const arrivals = this.#waiting;
@@ -252,6 +266,7 @@ export class Lab {
       const answered = await engine.ask(arrivals, this.clients, this.policies);
       if (engine === this.#engine && generation === this.trace.generation) {
         this.#compareClocks(answered.at(-1)!.at);
+        if (this.story !== undefined) this.#noteLateness(arrivals, answered);
         this.#append(answered);
       }
       if (this.problem !== undefined) this.#report(undefined);
@@ -266,6 +281,12 @@ export class Lab {
     if (Math.abs(skew - this.#skew) < SAME_CLOCK) return;
     if (this.trace.length === 0) this.origin += skew - this.#skew;
     this.#skew = skew;
+  }
+
+  #noteLateness(due: readonly Arrival[], answered: readonly Answered[]): void {
+    for (const [index, { at }] of answered.entries()) {
+      this.lateness = Math.max(this.lateness, Math.abs(at - this.origin - due[index]!.at));
+    }
   }
 
   #report(problem: string | undefined): void {
@@ -293,32 +314,53 @@ export class Lab {
     trace.rewrite(id, answers, this.policies, this.origin);
   }
 
-  async #restart(start: number): Promise<void> {
+  #restart(story?: Preset): Promise<void> {
+    if (this.#rests) this.playing = true;
     this.#leaveStory();
     this.#waiting = [];
     this.clients = ONE_CLIENT;
     this.client = 0;
     this.viewed = undefined;
+    this.lateness = 0;
     this.trace.clear();
-    this.#begin(start);
-    this.#times = this.#traffic();
-    try {
-      await this.#engine.reset();
-    } catch (error) {
-      this.#report(String((error as Error).message));
-    }
+    const restarting = this.#renewEngine()
+      .catch((error: unknown) => this.#report(String((error as Error).message)))
+      .then(() => {
+        // Somebody wanted something else meanwhile.
+        if (this.#restarting !== restarting) return;
+        this.#restarting = undefined;
+        this.#begin(story);
+        this.#times = this.#traffic();
+        if (story !== undefined) this.#openStory(story);
+      });
+    this.#restarting = restarting;
+    return restarting;
   }
 
-  /** Sets the clocks so that it is `start` in the lab. In real time the wait for the next window that lies on the clock as the story needs it comes before. */
-  #begin(start: number): void {
+  /** And learns what the clock is that will decide: half of the way there and back is the best guess of when it was read. */
+  async #renewEngine(): Promise<void> {
+    const engine = this.#engine;
+    await this.#answer;
+    await engine.reset();
+    if (engine.isVirtual) return;
+    const asked = Date.now();
+    const read = await engine.readClock();
+    if (engine !== this.#engine) return;
+    this.#skew = read - (asked + Date.now()) / 2;
+    if (this.problem !== undefined) this.#report(undefined);
+  }
+
+  /** Sets the clocks so that the lab is where a story starts, or at 0. In real time a story waits until a window of the clock lies as it needs it. */
+  #begin(story?: Preset): void {
+    const start = story?.start ?? 0;
     this.origin = 0;
-    if (!this.#engine.isVirtual) {
-      const { window } = this.#target();
-      const now = Math.floor(Date.now() + this.#skew);
-      this.origin = start === 0 ? now : Math.ceil((now - start) / window) * window;
-    }
-    this.now = this.#engine.isVirtual ? start : this.#realTime();
-    this.start = this.now;
+    this.start = start;
+    this.now = start;
+    if (this.#engine.isVirtual) return;
+    const { window } = this.#target();
+    const now = Math.floor(Date.now() + this.#skew);
+    this.origin = story === undefined ? now : Math.ceil((now - start) / window) * window;
+    this.now = this.#realTime();
   }
 
   #realTime(): number {
@@ -334,6 +376,14 @@ export class Lab {
   #target(): { limit: number; window: number; origin: number } {
     const policy = this.policies['fixed-window'];
     return { limit: limitOf(policy), window: 'window' in policy ? policy.window : 10_000, origin: this.origin };
+  }
+
+  #openStory(story: Preset): void {
+    this.setup = { ...this.setup, preset: story.id };
+    this.clients = story.clients;
+    this.story = story;
+    this.#script = story.script;
+    this.#ends = this.#engine.isVirtual ? story.end : Number.POSITIVE_INFINITY;
   }
 
   #endStory(): void {

@@ -1,5 +1,6 @@
 /** The server's limiters, in real time: a memory store there, or its Redis. With each answer come the raw state and the commands it took. */
 import { CARD_IDS, type CardId, type Policies } from '../cards/catalog.ts';
+import { authorization, savedToken } from '../token/token.ts';
 import type { Answered, Engine, EngineKind, RawState } from './engine.ts';
 import type { Answer, Arrival } from './trace.ts';
 
@@ -53,8 +54,7 @@ export class ServerEngine implements Engine {
     });
     return arrivals.map(({ client, cost }, index) => {
       const answers = results.slice(index * CARD_IDS.length, (index + 1) * CARD_IDS.length);
-      const { resetAt, resetAfter } = answers[0]!;
-      return { at: (resetAt - resetAfter) * 1000, client, cost, answers };
+      return { at: timeOf(answers[0]!), client, cost, answers };
     });
   }
 
@@ -63,12 +63,28 @@ export class ServerEngine implements Engine {
     this.commands.clear();
     await post('reset', {});
   }
+
+  /** A look, which spends nothing and leaves nothing behind. */
+  async readClock(): Promise<number> {
+    const attempts = [{ card: 'clock', policy: CLOCK, cost: 0 }];
+    const { results } = await post<AttemptReply>('attempt', { engine: this.kind, attempts });
+    return timeOf(results[0]!);
+  }
 }
 
-/** Which engines the server that gave out this page has: none, when the page came from elsewhere. */
-export async function findEngines(): Promise<readonly ServerEngineInfo[]> {
+/** Any policy will do. */
+const CLOCK = { algorithm: 'gcra', limit: 1, period: '1s' };
+
+/** When it was decided, on the clock of whoever did, in milliseconds. */
+function timeOf({ resetAt, resetAfter }: ServerAnswer): number {
+  return (resetAt - resetAfter) * 1000;
+}
+
+/** Which engines the server that gave out this page has: none, when the page came from elsewhere. `locked`: it says so only to those with its token. */
+export async function findEngines(): Promise<readonly ServerEngineInfo[] | 'locked'> {
   try {
-    const response = await fetch('api/lab/engines');
+    const response = await fetch('api/lab/engines', { headers: authorization(savedToken()) });
+    if (response.status === 401) return 'locked';
     return response.ok ? ((await response.json()) as { engines: readonly ServerEngineInfo[] }).engines : [];
   } catch {
     return [];
@@ -78,10 +94,11 @@ export async function findEngines(): Promise<readonly ServerEngineInfo[]> {
 async function post<Reply>(path: string, body: object): Promise<Reply> {
   const response = await fetch(`api/lab/${path}`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...authorization(savedToken()) },
     body: JSON.stringify(body),
   });
   const text = await response.text();
+  if (response.status === 401) throw new Error('The server asks for its token.');
   if (!response.ok) throw new Error(`The server answered ${response.status}: ${text.slice(0, 200)}`);
   return JSON.parse(text) as Reply;
 }

@@ -1,14 +1,14 @@
 /** The live view: what the server that gave out this page limits right now. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { savedToken, saveToken } from '../token/token.ts';
+import { TokenForm } from '../token/token-form.tsx';
 import { ratesOf } from './history.ts';
 import { KeyList } from './key-list.tsx';
 import type { LiveAnswer } from './live-answer.ts';
 import { milliseconds, percent, rate } from './numbers.ts';
 import { PolicyTable } from './policy-table.tsx';
 import { RateChart } from './rate-chart.tsx';
-import { savedToken, saveToken } from './token.ts';
-import { TokenForm } from './token-form.tsx';
 import { TryIt } from './try-it.tsx';
 import { type Live, useLive } from './use-live.ts';
 
@@ -29,7 +29,13 @@ export function LivePage(): JSX.Element {
         <Pulse state={live.state} />
       </header>
       {live.state === 'locked' ? (
-        <TokenForm key={token} wasWrong={token !== ''} onToken={tryToken} />
+        <TokenForm
+          key={token}
+          wasWrong={token !== ''}
+          why="The live view names keys, so it is not for everybody."
+          action="Look"
+          onToken={tryToken}
+        />
       ) : (
         live.now !== undefined && live.minute !== undefined && <Board {...live} now={live.now} minute={live.minute} />
       )}

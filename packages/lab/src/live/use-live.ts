@@ -1,8 +1,8 @@
 /** Asks the server once a second what happens, as long as somebody looks. */
 import { useEffect, useState } from 'preact/hooks';
+import { authorization } from '../token/token.ts';
 import { type History, withAnswer } from './history.ts';
 import type { LiveAnswer } from './live-answer.ts';
-import { authorization } from './token.ts';
 
 /** `locked`: it wants a token, or another one. `away`: it does not answer; what was last seen stays. */
 export interface Live {

@@ -18,6 +18,8 @@ const MARGIN = 26;
 const PITCH = 6;
 /** Marks closer than this, in CSS pixels, are put above one another. */
 const CLOSE = 5;
+/** How many times as wide a heap may grow before the next one begins. */
+const MOST_COLUMNS = 2;
 
 export interface LaneLayout {
   readonly laneHeight: number;
@@ -156,9 +158,16 @@ export class LanePainter {
     const { trace } = this.#lab;
     const x = this.columnOf(trace.at[trace.slot(index)]!);
     const heap = this.#heaps[trace.client[trace.slot(index)]!]!;
-    if (x - heap.x < CLOSE * this.#layout.scale) heap.level += 1;
+    // A heap that is higher than its lane grows wider; one that never ends is many.
+    const columns = Math.min(MOST_COLUMNS, Math.floor(heap.level / this.#rowsOf(this.#marksZone(0, 0).height)));
+    if (x - heap.x < (CLOSE + columns * PITCH) * this.#layout.scale) heap.level += 1;
     else Object.assign(heap, { x, level: 0 });
     this.#levels[trace.slot(index)] = heap.level % 250;
+  }
+
+  /** How many marks stand above one another. */
+  #rowsOf(height: number): number {
+    return Math.max(1, Math.floor((height - 2) / PITCH));
   }
 
   #mark(tile: Tile, lane: number, id: CardId, index: number): void {
@@ -168,7 +177,7 @@ export class LanePainter {
     const outcome = trace.outcome(id, index);
     const { bottom, height } = this.#marksZone(lane, clients.length > 1 ? trace.client[slot]! : 0);
     // Slots have the uppermost row to themselves.
-    const rows = Math.max(1, Math.floor((height - 2) / PITCH) - (id === 'leaky-bucket-shaping' ? 1 : 0));
+    const rows = Math.max(1, this.#rowsOf(height) - (id === 'leaky-bucket-shaping' ? 1 : 0));
     const level = this.#levels[slot]!;
     const x = this.columnOf(trace.at[slot]!) - tile.number * TILE + 0.5 + swarm(level, rows) * scale;
     const y = (bottom - 4 - (level % rows) * PITCH) * scale;

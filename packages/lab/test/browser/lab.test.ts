@@ -1,4 +1,5 @@
 /** The lab as people use it: clicked through in a real Chromium. */
+import { isDeepStrictEqual } from 'node:util';
 import { createLimiter, manualClock, memoryStore } from 'sluice';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { CARD_IDS, CARDS } from '../../src/cards/catalog.ts';
@@ -118,7 +119,7 @@ test('a burst of the chosen size at the chosen cost, and a reset that clears eve
   await page.getByRole('button', { name: 'Pause' }).click();
   await page.getByLabel('Requests in a burst').fill('7');
   await page.getByLabel('cost').fill('2');
-  await page.getByRole('button', { name: 'Burst', exact: true }).click();
+  await page.getByRole('button', { name: 'Burst 7' }).click();
   const bursts = Object.fromEntries(CARD_IDS.map((id) => [id, { allowed: 5, delayed: 0, denied: 2 }]));
   await expect
     .poll(() => shownCounts(page))
@@ -154,6 +155,40 @@ test('a shared address restores the set-up', async () => {
   const other = await open(new URL(address).hash);
   expect(await inLab(other, (lab) => lab.setup)).toEqual(setup);
   expect(await other.locator('[data-card="fixed-window"] .card-summary').textContent()).toBe('25 per 1m');
+  // The address itself follows as well, so that a page that is loaded again is the same one.
+  await expect.poll(() => page.evaluate(() => location.href)).toBe(address);
+});
+
+test('a shared story keeps what was changed in it, in a browser that was never here', async () => {
+  const page = await open('');
+  await page.getByRole('button', { name: 'Settings of Fixed window' }).click();
+  await page.getByLabel('Limit').fill('3');
+  await page.getByLabel('Speed').press('End');
+  await page.getByRole('button', { name: 'Play', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Copy link' }).click();
+  await page.getByRole('button', { name: 'Copied' }).waitFor();
+  const other = await open(new URL(await page.evaluate(() => navigator.clipboard.readText())).hash);
+  await other.getByRole('button', { name: 'Play', exact: true }).waitFor();
+  const promised = PRESET_COUNTS[PRESETS[0]!.id];
+  for (const shown of [page, other]) {
+    await expect
+      .poll(() => shownCounts(shown))
+      .toEqual({
+        ...Object.fromEntries(CARD_IDS.map((id) => [id, promised[id][0]])),
+        'fixed-window': { allowed: 6, delayed: 0, denied: 14 },
+      });
+  }
+});
+
+test('after a story and a reset, time goes on', async () => {
+  const page = await open('');
+  await page.getByLabel('Speed').press('End');
+  await page.getByRole('button', { name: 'Play', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Reset all counters' }).click();
+  await page.getByRole('button', { name: 'Burst 10' }).click();
+  const left = page.locator('[data-card="token-bucket"] [data-remaining]');
+  await expect.poll(() => left.textContent()).toBe('10');
+  expect((await shownCounts(page))['token-bucket']).toEqual({ allowed: 10, delayed: 0, denied: 0 });
 });
 
 test('a wrong number is refused beside its field, in the words of the library, and the card goes on as it was', async () => {
@@ -215,7 +250,7 @@ describe.each(['Server memory', 'Redis'])('on the engine %s', (engine) => {
     const page = await open(QUIET + slow);
     await page.getByRole('button', { name: engine }).click();
     await page.getByLabel('Requests in a burst').fill('12');
-    await page.getByRole('button', { name: 'Burst', exact: true }).click();
+    await page.getByRole('button', { name: 'Burst 12' }).click();
     const all = Object.fromEntries(CARD_IDS.map((id) => [id, { allowed: 10, delayed: 0, denied: 2 }]));
     await expect
       .poll(() => shownCounts(page), { timeout: 10_000 })
@@ -232,6 +267,21 @@ describe.each(['Server memory', 'Redis'])('on the engine %s', (engine) => {
   });
 });
 
+test('a story in real time, on Redis: when it begins, and the counts it is told for, unless it was late and says so', async () => {
+  const page = await open(QUIET);
+  await page.getByRole('button', { name: 'Redis' }).click();
+  await page.getByRole('button', { name: PRESETS[0]!.title }).click();
+  const notice = page.locator('[data-notice]');
+  await expect
+    .poll(() => notice.textContent())
+    .toMatch(/^In real time: it begins in \d+\.\d s, by a window of the clock\.$/);
+  await page.waitForFunction(() => globalThis.sluiceLab!.lab.trace.length === 20, undefined, { timeout: 20_000 });
+  const promised = Object.fromEntries(CARD_IDS.map((id) => [id, PRESET_COUNTS[PRESETS[0]!.id][id][0]]));
+  await expect
+    .poll(async () => ({ counts: await shownCounts(page), wasLate: /late/.test((await notice.textContent())!) }))
+    .toSatisfy(({ counts, wasLate }) => wasLate || isDeepStrictEqual(counts, promised));
+});
+
 test('everything can be reached and done by keyboard, and is said', async () => {
   const page = await open(QUIET);
   const reached: string[] = [];
@@ -246,9 +296,9 @@ test('everything can be reached and done by keyboard, and is said', async () => 
   }
   for (const name of [
     'Send request',
-    'Burst',
+    'Burst 10',
     'Pause',
-    'Reset all',
+    'Reset all counters',
     'Settings of GCRA',
     'GCRA as code',
     PRESETS[0]!.title,
@@ -295,21 +345,74 @@ test('light and dark: as the system has it, or as chosen, and remembered', async
   expect(await brightness(light)).toBeLessThan(40);
 });
 
-test.each(['#/', '#/choose', '#/live'])('%s fits into 390 pixels', async (hash) => {
-  const page = await open(hash, { viewport: { width: 390, height: 844 } });
+const WIDTHS = [320, 390, 768, 1440].flatMap((width) => ['#/', '#/choose', '#/live'].map((hash) => ({ hash, width })));
+
+test.each(WIDTHS)('$hash fits into $width pixels', async ({ hash, width: screen }) => {
+  const page = await open(hash, { viewport: { width: screen, height: 844 } });
   if (hash === '#/') {
     await page.getByRole('button', { name: 'Settings of Fixed window' }).click();
     await page.getByRole('button', { name: 'Token bucket as code' }).click();
   }
   const [content, width] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-  expect(content).toBe(width);
+  expect([content, width]).toEqual([screen, screen]);
 });
 
-test('with reduced motion the first story is shown as it ends, and the numbers are the same', async () => {
+test.each(['light', 'dark'] as const)('every text can be read in %s', async (colorScheme) => {
+  for (const hash of ['#/?traffic=steady&rate=20', '#/choose', '#/live']) {
+    const page = await open(hash, { colorScheme });
+    if (hash.startsWith('#/?')) {
+      await page.getByRole('button', { name: 'Settings of GCRA' }).click();
+      await page.getByLabel('Period').fill('never');
+      await page.getByRole('button', { name: 'Token bucket as code' }).click();
+      await untilTraced(page, 40);
+    }
+    expect(await page.evaluate(faintTexts)).toEqual([]);
+  }
+});
+
+/** Texts with less than the 4.5 to 1 of WCAG AA against what lies behind them. Runs in the page. */
+function faintTexts(): string[] {
+  const context = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true })!;
+  const over = (colors: readonly string[]): number => {
+    context.clearRect(0, 0, 1, 1);
+    for (const color of colors) {
+      context.fillStyle = color;
+      context.fillRect(0, 0, 1, 1);
+    }
+    const [red, green, blue] = [...context.getImageData(0, 0, 1, 1).data].map((part) => {
+      const share = part / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
+  };
+  const backgroundsOf = (element: Element | null): string[] =>
+    element === null ? [] : [...backgroundsOf(element.parentElement), getComputedStyle(element).backgroundColor];
+  const opacityOf = (element: Element | null): number =>
+    element === null ? 1 : Number(getComputedStyle(element).opacity) * opacityOf(element.parentElement);
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const faint: string[] = [];
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+    const element = node.parentElement!;
+    const { width, height } = element.getBoundingClientRect();
+    const isSeen = node.textContent!.trim() !== '' && width > 1 && height > 1;
+    if (!isSeen || element.closest('script, style, :disabled, .visually-hidden, .skip-link') !== null) continue;
+    const backgrounds = backgroundsOf(element);
+    const [text, behind] = [over([...backgrounds, getComputedStyle(element).color]), over(backgrounds)];
+    const contrast = (Math.max(text, behind) + 0.05) / (Math.min(text, behind) + 0.05);
+    if (contrast < 4.5 || opacityOf(element) < 1) faint.push(`${node.textContent!.trim()}: ${contrast.toFixed(2)}`);
+  }
+  return [...new Set(faint)];
+}
+
+test('with reduced motion a story is shown as it ends, and the numbers are the same', async () => {
   const page = await open('', { reducedMotion: 'reduce' });
   await page.getByRole('button', { name: 'Play', exact: true }).waitFor();
-  const promised = CARD_IDS.map((id) => [id, PRESET_COUNTS[PRESETS[0]!.id][id][0]]);
-  await expect.poll(() => shownCounts(page)).toEqual(Object.fromEntries(promised));
+  for (const { id: story, title, end } of PRESETS) {
+    if (story !== PRESETS[0]!.id) await page.getByRole('button', { name: title }).click();
+    const promised = CARD_IDS.map((id) => [id, PRESET_COUNTS[story][id][0]]);
+    await expect.poll(() => shownCounts(page)).toEqual(Object.fromEntries(promised));
+    expect(await inLab(page, (lab) => [lab.now, lab.playing])).toEqual([end, false]);
+  }
 });
 
 test('a long run takes no more memory than a short one', async () => {

@@ -24,7 +24,8 @@ export interface OpenPage {
 
 export async function openBench(): Promise<Bench> {
   const redis = await startServer({ kind: 'redis' });
-  const server = await serve(['--redis', redis.url]);
+  // A long deadline: on a busy machine nothing is to be answered by anybody but Redis.
+  const server = await serve(['--redis', redis.url, '--deadline', '30s']);
   const browser = await launchBrowser();
   return {
     redis,
@@ -50,6 +51,8 @@ export async function openPage(
     permissions: ['clipboard-read', 'clipboard-write'],
     ...options,
   });
+  // On a busy machine everything comes, only later.
+  context.setDefaultTimeout(100_000);
   const page = await context.newPage();
   const [complaints, foreign]: [string[], string[]] = [[], []];
   page.on('console', (message) => {

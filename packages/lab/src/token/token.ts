@@ -1,16 +1,17 @@
-/** The token of a server that asks for one, kept as long as this tab is. */
+/** The token of a server that asks for one, kept as long as this tab is; where storage is forbidden, as long as the page. */
 const STORED_AS = 'sluice-token';
+let latest = '';
 
 export function savedToken(): string {
   try {
-    return sessionStorage.getItem(STORED_AS) ?? '';
+    return sessionStorage.getItem(STORED_AS) ?? latest;
   } catch {
-    return '';
+    return latest;
   }
 }
 
-/** Storage can be forbidden; then the token has to be typed again. */
 export function saveToken(token: string): void {
+  latest = token;
   try {
     sessionStorage.setItem(STORED_AS, token);
   } catch {

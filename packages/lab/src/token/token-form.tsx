@@ -1,9 +1,13 @@
-/** Keys of others are shown to those who hold the server's token. */
+/** What a server keeps for those who hold its token. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 
 export function TokenForm(props: {
   readonly wasWrong: boolean;
+  /** What it is asked for. */
+  readonly why: string;
+  /** What the button says. */
+  readonly action: string;
   readonly onToken: (token: string) => void;
 }): JSX.Element {
   const [token, setToken] = useState('');
@@ -15,8 +19,7 @@ export function TokenForm(props: {
     <form class="panel token-form" onSubmit={submit}>
       <h2>This server asks for its token</h2>
       <p>
-        The live view names keys, so it is for those who hold the token that <code>sluice serve</code> was started with.
-        It stays in this tab.
+        {props.why} The token is the one that <code>sluice serve</code> was started with; it stays in this tab.
       </p>
       <div class="field">
         <label for="token">Token</label>
@@ -38,7 +41,7 @@ export function TokenForm(props: {
         )}
       </div>
       <button type="submit" class="button primary">
-        Look
+        {props.action}
       </button>
     </form>
   );
