@@ -14,7 +14,7 @@ const subpaths = Object.keys(library.exports).map((name) => name.replace('.', 's
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   config: ['envoy'],
   envoy: ['config'],
-  'envoy/grpc': ['envoy'],
+  'envoy/grpc': ['config', 'envoy'],
   service: ['config', 'envoy'],
   lab: ['config', 'service'],
   cli: ['config', 'envoy', 'service', 'lab'],

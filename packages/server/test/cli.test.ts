@@ -21,6 +21,8 @@ const COMMANDS = [
   ...['attempt', 'peek', 'refund', 'reset', 'block', 'unblock', 'inspect', 'top'],
 ];
 
+const TLS_CERT = fileURLToPath(new URL('tls/localhost.pem', import.meta.url));
+
 describe('help', () => {
   test('lists every command', async () => {
     const { code, out } = await run([]);
@@ -80,6 +82,12 @@ test.each([
   [{ SLUICE_REDIS: 'x' }, '--redis: expected redis://'],
   [{ SLUICE_LOG_REQUESTS: 'maybe' }, 'SLUICE_LOG_REQUESTS: expected 1, true, 0 or false'],
   [{ SLUICE_TOKEN: '' }, '--token: expected a text'],
+  [{ SLUICE_TOKEN: 'schlüssel' }, '--token: expected a text of ASCII'],
+  [{ SLUICE_PROTECT: 'everything' }, '--protect everything: expected --token beside it, got none'],
+  [{ SLUICE_DEADLINE: 'soon' }, '--deadline: expected a positive number'],
+  [{ SLUICE_TLS_CERT: TLS_CERT }, '--tls-key: expected a file'],
+  [{ SLUICE_TLS_CERT: '/nowhere.pem', SLUICE_TLS_KEY: TLS_CERT }, '--tls-cert: cannot be read'],
+  [{ SLUICE_TLS_CERT: TLS_CERT, SLUICE_TLS_KEY: TLS_CERT }, '--tls-cert, --tls-key: cannot be used'],
 ])('serve with %o is wrong usage', async (environment, message) => {
   expect(await run(['serve'], environment)).toMatchObject({ code: 2, error: expect.stringContaining(message) });
 });

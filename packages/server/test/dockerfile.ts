@@ -118,7 +118,11 @@ function patternOf(line: string): RegExp {
 
 async function runCommand(command: string, here: string, context: string): Promise<void> {
   if (command.startsWith('npm ci')) return linkDependencies(here, context);
-  await promisify(execFile)('sh', ['-c', command], { cwd: here, env: { ...process.env, CI: '1' } });
+  const options = { cwd: here, env: { ...process.env, CI: '1' } };
+  await promisify(execFile)('sh', ['-c', command], options).catch((error) => {
+    // The compiler says on its standard output what it has found, which the error does not quote.
+    throw new Error(`${error.message}\n${error.stdout}`, { cause: error });
+  });
 }
 
 /** Members of the workspace are links into it, as npm makes them; all others are links to what is installed. */

@@ -6,12 +6,16 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
+  findServer,
   type RunningCluster,
   type RunningSentinel,
   type RunningServer,
+  randomPort,
+  spawnServer,
   startCluster,
   startSentinel,
   startServer,
+  stopper,
 } from '../../../tools/servers/index.ts';
 import { eventually, type ServingProcess, serve } from './processes.ts';
 import { run } from './run.ts';
@@ -42,7 +46,7 @@ describe('a cluster', () => {
   let cluster: RunningCluster;
   let address: string;
   beforeAll(async () => {
-    cluster = await startCluster({ kind: 'redis' });
+    cluster = await startCluster({ kind: 'redis', lostAfterMs: 2000 });
     // Some of its nodes are enough.
     const nodes = cluster.startupNodes.slice(0, 2).map(({ host, port }) => `${host}:${port}`);
     address = `redis+cluster://${nodes.join(',')}`;
@@ -98,7 +102,7 @@ describe('a cluster', () => {
 describe('behind sentinels', () => {
   let sentinel: RunningSentinel;
   beforeAll(async () => {
-    sentinel = await startSentinel({ kind: 'redis' });
+    sentinel = await startSentinel({ kind: 'redis', lostAfterMs: 1000 });
   });
   afterAll(() => sentinel.stop());
 
@@ -124,16 +128,18 @@ describe('behind sentinels', () => {
   });
 });
 
+const tls = (name: string): string => fileURLToPath(new URL(`tls/${name}`, import.meta.url));
+const [ca, cert, key] = ['ca.pem', 'localhost.pem', 'localhost.key'].map(tls) as [string, string, string];
+const CERTIFICATES = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', ca];
+
 describe('over TLS and with a password', () => {
-  const tls = (name: string): string => fileURLToPath(new URL(`tls/${name}`, import.meta.url));
-  const [ca, cert, key] = ['ca.pem', 'localhost.pem', 'localhost.key'].map(tls) as [string, string, string];
   let redis: RunningServer;
   let address: string;
   beforeAll(async () => {
     const port = await freePort();
     redis = await startServer({
       kind: 'redis',
-      args: ['--tls-port', String(port), '--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', ca],
+      args: ['--tls-port', String(port), ...CERTIFICATES],
     });
     await redis.command('ACL', 'SETUSER', 'ann', 'on', '>secret', '~*', '&*', '+@all');
     address = `rediss://127.0.0.1:${port}`;
@@ -176,6 +182,78 @@ describe('over TLS and with a password', () => {
       config,
     ]);
     expect([wrong.code, wrong.error]).toEqual([3, expect.stringMatching(/WRONGPASS|invalid username-password/)]);
+  });
+});
+
+describe('over TLS', () => {
+  const stops: (() => Promise<void>)[] = [];
+  afterAll(async () => {
+    await Promise.all(stops.map((stop) => stop()));
+  });
+
+  /** With a door for TLS beside the plain one. */
+  async function startSecured(...args: readonly string[]): Promise<{ node: RunningServer; securedPort: number }> {
+    const securedPort = randomPort();
+    const secured = ['--tls-port', String(securedPort), '--tls-replication', 'yes', ...CERTIFICATES];
+    const node = await startServer({ kind: 'redis', args: [...secured, ...args] });
+    stops.push(() => node.stop());
+    return { node, securedPort };
+  }
+
+  async function expectShared(address: string): Promise<void> {
+    const environment = { SLUICE_REDIS_CA: ca, SLUICE_REDIS_CERT: cert, SLUICE_REDIS_KEY: key };
+    const at = (...args: string[]) => run([...args, '--redis', address, '--config', config], environment);
+    const first = await eventually(
+      () => at('attempt', 'ann', '--policy', 'api'),
+      ({ code }) => code === 0,
+    );
+    expect(first).toMatchObject({ code: 0, out: /99 of 100/ });
+    const server = await serving(address, [], environment);
+    const keys = ['ann', 'bob', 'eve', 'dan', 'joe'];
+    const replies = await Promise.all(keys.map((name) => attempt(server, name)));
+    expect(replies.map(({ body }) => [body.source, body.remaining])).toEqual(
+      keys.map((_, index) => ['store', index === 0 ? 98 : 99]),
+    );
+    await server.stop();
+    const untrusted = await run(['peek', 'ann', '--policy', 'api', '--redis', address, '--config', config]);
+    expect(untrusted.code).toBe(3);
+  }
+
+  test('a cluster, whose nodes are found by what the first one says', async () => {
+    const args = ['--cluster-enabled', 'yes', '--tls-cluster', 'yes', '--cluster-node-timeout', '30000'];
+    const nodes = await Promise.all(Array.from({ length: 3 }, () => startSecured(...args)));
+    const ranges = [
+      ['0', '5460'],
+      ['5461', '10922'],
+      ['10923', '16383'],
+    ];
+    for (const [index, { node, securedPort }] of nodes.entries()) {
+      await node.command('CLUSTER', 'ADDSLOTSRANGE', ...ranges[index]!);
+      await node.command('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1));
+      await nodes[0]!.node.command('CLUSTER', 'MEET', node.host, String(securedPort));
+    }
+    const states = () => Promise.all(nodes.map(({ node }) => node.command('CLUSTER', 'INFO')));
+    const isOk = (list: unknown[]): boolean => list.every((text) => String(text).includes('cluster_state:ok'));
+    expect(isOk(await eventually(states, isOk))).toBe(true);
+    await expectShared(`rediss+cluster://127.0.0.1:${nodes[0]!.securedPort}`);
+    const sizes = await Promise.all(nodes.map(({ node }) => node.command('DBSIZE')));
+    expect(sum(sizes)).toBe(5);
+    expect(sizes.filter((size) => Number(size) > 0).length).toBeGreaterThan(1);
+  });
+
+  test('a master that sentinels know, who speak TLS too', async () => {
+    const { node, securedPort } = await startSecured();
+    const home = mkdtempSync(join(tmpdir(), 'sluice-sentinel-'));
+    const [file, port] = [join(home, 'sentinel.conf'), randomPort()];
+    const lines = [
+      ...['port 0', `tls-port ${port}`, 'bind 127.0.0.1', 'tls-replication yes'],
+      ...[`tls-cert-file ${cert}`, `tls-key-file ${key}`, `tls-ca-cert-file ${ca}`],
+      `sentinel monitor sluice ${node.host} ${securedPort} 1`,
+    ];
+    writeFileSync(file, `${lines.join('\n')}\n`);
+    const sentinel = spawnServer(await findServer('redis'), [file, '--sentinel'], home, join(home, 'sentinel.log'));
+    stops.push(stopper(sentinel, home));
+    await expectShared(`rediss+sentinel://127.0.0.1:${port}/sluice`);
   });
 });
 

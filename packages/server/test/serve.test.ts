@@ -197,7 +197,7 @@ describe('on Redis', () => {
     const taken = await sluice('serve', '--redis', redis.url, '--port', new URL(first.url).port);
     expect([taken.code, taken.error]).toEqual([3, expect.stringContaining('EADDRINUSE')]);
     const wrong = await sluice('serve', '--redis', redis.url, '--deadline', 'soon');
-    expect([wrong.code, wrong.error]).toEqual([3, expect.stringContaining('deadline.timeout: expected')]);
+    expect([wrong.code, wrong.error]).toEqual([2, expect.stringContaining('--deadline: expected')]);
     await first.stop();
   });
 

@@ -27,12 +27,17 @@ Examples:
     const { config, files, problems } = configOf(await findFiles(flags.words), terminal.environment);
     terminal.out(
       flags.has('json')
-        ? JSON.stringify({ ok: config !== undefined, files, problems }, undefined, 2)
+        ? JSON.stringify({ ok: config !== undefined, files, problems: problems.map(plain) }, undefined, 2)
         : linesOf(files, problems).join('\n'),
     );
     return config === undefined ? EXIT.no : EXIT.ok;
   },
 };
+
+/** Where it stands first, and nothing of how it would be told as text. */
+function plain({ file, line, column, path, message }: FileProblem): object {
+  return { file, line, column, path, message };
+}
 
 function linesOf(files: readonly HeldByFile[], problems: readonly FileProblem[]): string[] {
   const good = files.filter(({ file }) => problems.every((problem) => problem.file !== file));

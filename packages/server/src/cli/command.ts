@@ -1,4 +1,5 @@
 /** A command of the binary: its name, its help, and how it runs. */
+import { readFile } from 'node:fs/promises';
 import { delimiter } from 'node:path';
 import { parseArgs } from 'node:util';
 import { didYouMean } from './did-you-mean.ts';
@@ -66,6 +67,15 @@ function parse(args: readonly string[], flags: Flags) {
     if (unknown === undefined) throw new UsageError((error as Error).message);
     throw new UsageError(`Unknown option '--${unknown}'.${didYouMean(unknown, Object.keys(flags), '--')}`);
   }
+}
+
+/** What is in the file that a flag names. */
+export async function fileOf(flags: Arguments, flag: string): Promise<string | undefined> {
+  const file = flags.text(flag);
+  if (file === undefined) return undefined;
+  return readFile(file, 'utf8').catch((error: Error) => {
+    throw new UsageError(`--${flag}: cannot be read: ${error.message}`);
+  });
 }
 
 /** For flags that take one of a few words. */

@@ -53,8 +53,8 @@ async function explainEnvoy(flags: Arguments, terminal: Terminal): Promise<numbe
   const descriptors = flags.texts('descriptor').map(descriptorOf);
   if (descriptors.length === 0) throw new UsageError('expected --descriptor KEY=VALUE,...');
   const { config } = await loadConfig(flags.words, terminal.environment);
-  const lines = explainDescriptors(config.envoy ?? new Map(), flags.text('domain')!, descriptors);
-  terminal.out(flags.has('json') ? JSON.stringify(lines, undefined, 2) : lines.join('\n'));
+  const { text, ...explained } = explainDescriptors(config.envoy ?? new Map(), flags.text('domain')!, descriptors);
+  terminal.out(flags.has('json') ? JSON.stringify(explained, undefined, 2) : text);
   return EXIT.ok;
 }
 

@@ -1,8 +1,7 @@
 /** The flags that say where Redis is, for every command that goes there. */
-import { readFile } from 'node:fs/promises';
 import { parseRedisAddress } from '../service/redis-address.ts';
 import type { RedisConnection } from '../service/redis-client.ts';
-import type { Arguments, Flags } from './command.ts';
+import { type Arguments, type Flags, fileOf } from './command.ts';
 import { UsageError } from './terminal.ts';
 
 export const REDIS_FLAGS = {
@@ -45,12 +44,4 @@ export async function redisTarget(flags: Arguments): Promise<RedisTarget | undef
     prefix: flags.text('prefix'),
     hashKeys: flags.has('hash-keys'),
   };
-}
-
-async function fileOf(flags: Arguments, flag: string): Promise<string | undefined> {
-  const file = flags.text(flag);
-  if (file === undefined) return undefined;
-  return readFile(file, 'utf8').catch((error: Error) => {
-    throw new UsageError(`--${flag}: cannot be read: ${error.message}`);
-  });
 }

@@ -1,19 +1,24 @@
 /** `sluice schema`: the JSON schema of config files, for editors. */
 import { CONFIG_SCHEMA } from '../config/schema.ts';
+import { ENVOY_SCHEMA } from '../envoy/schema.ts';
 import { type Command, parseArguments } from './command.ts';
-import { EXIT } from './terminal.ts';
+import { EXIT, UsageError } from './terminal.ts';
 
 export const schemaCommand: Command = {
   name: 'schema',
   summary: 'Prints the JSON schema of config files, for editors.',
-  help: `Usage: sluice schema
+  help: `Usage: sluice schema [--envoy]
 
-Example:
+  --envoy  of files for Envoy, those with a domain
+
+Examples:
   sluice schema > policies.schema.json
+  sluice schema --envoy > ratelimit.schema.json
   and in the first line of a config: # yaml-language-server: $schema=./policies.schema.json`,
   async run(args, terminal) {
-    parseArguments(args, { json: { type: 'boolean' } }, terminal);
-    terminal.out(JSON.stringify(CONFIG_SCHEMA, undefined, 2));
+    const flags = parseArguments(args, { json: { type: 'boolean' }, envoy: { type: 'boolean' } }, terminal);
+    if (flags.words.length > 0) throw new UsageError(`unexpected ${JSON.stringify(flags.words[0])}`);
+    terminal.out(JSON.stringify(flags.has('envoy') ? ENVOY_SCHEMA : CONFIG_SCHEMA, undefined, 2));
     return EXIT.ok;
   },
 };

@@ -25,7 +25,8 @@ export function askRedis(target: RedisTarget, paths: readonly string[], { enviro
     return onRedis(target, async (client) => {
       const { prefix, hashKeys } = target;
       const bare = redisStore(client, { raw: true, prefix, hashKeys });
-      const limits = liveLimits(layered(bare, deadline({ timeout: TIMEOUT_MS })), new Metrics(), config);
+      const store = layered(bare, deadline({ timeout: TIMEOUT_MS }));
+      const limits = liveLimits({ store }, new Metrics(), config);
       return (await VERBS[verb](body, '', { limits, holds: new Holds(0) })) as Record<string, unknown>;
     });
   };

@@ -39,16 +39,27 @@ export function pathText(path: Path): string {
 
 function segmentText(segment: string | number, index: number): string {
   if (typeof segment === 'number') return `[${segment}]`;
-  return index === 0 ? segment : `.${segment}`;
+  const text = /^\P{Cc}+$/u.test(segment) ? segment : JSON.stringify(segment);
+  return index === 0 ? text : `.${text}`;
 }
 
 /** One of several files. Without a line where the file could not even be read. */
 export interface FileProblem extends Pick<Problem, 'path' | 'message'>, Partial<Place> {
   readonly file: string;
+  /** How it is told as text. Default: as editors and terminals turn it into a link. */
+  readonly form?: 'envoy' | undefined;
 }
 
-/** One line, in the form that editors and terminals turn into a link. */
-export function problemText({ file, line, column, path, message }: FileProblem): string {
+/** One line. */
+export function problemText(problem: FileProblem): string {
+  const { file, line, column, path, message, form } = problem;
+  if (form === 'envoy') return envoyText(problem);
   const place = line === undefined ? file : `${file}:${line}:${column}`;
   return `${place}: ${path === '' ? '' : `${path}: `}${message}`;
+}
+
+/** `FILE: text` to the letter as the reference server has it, so that whoever looks for that finds it, and then where it stands. */
+function envoyText({ file, line, column, path, message }: FileProblem): string {
+  const place = `line ${line}, column ${column}${path === '' ? '' : `: ${path}`}`;
+  return `${file}: ${message} (${place})`;
 }

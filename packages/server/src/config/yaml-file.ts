@@ -12,14 +12,24 @@ export interface YamlFile {
 export function parseYaml(text: string): YamlFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true });
-  const placeOf = (offset: number): Place => {
-    const { line, col } = lines.linePos(offset);
-    return { line: Math.max(1, line), column: Math.max(1, col) };
-  };
-  const problems = document.errors.map((error) => ({ path: '', message: error.message, ...placeOf(error.pos[0]) }));
-  const locate: Locate = (path) => placeOf(offsetOf(document, path));
+  const problems = problemsOf(document, lines);
+  const locate: Locate = (path) => placeOf(offsetOf(document, path), lines);
   if (problems.length > 0) return { data: undefined, locate, problems };
   return { locate, ...plainData(document) };
+}
+
+/** What keeps a text from being YAML. */
+export function problemsOf(document: Document, lines: LineCounter): readonly Problem[] {
+  return document.errors.map(({ code, message, pos }) => ({
+    path: '',
+    message: code === 'MULTIPLE_DOCS' ? 'expected one document, got several' : message,
+    ...placeOf(pos[0], lines),
+  }));
+}
+
+function placeOf(offset: number, lines: LineCounter): Place {
+  const { line, col } = lines.linePos(offset);
+  return { line: Math.max(1, line), column: Math.max(1, col) };
 }
 
 /** Anchors may be used, but not to make a small file a huge object: the parser refuses that when it is unfolded. */

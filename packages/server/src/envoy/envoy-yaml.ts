@@ -2,7 +2,9 @@
  * The YAML of Envoy rate limit files, as the reference server reads it: version 1.1 (`yes` is true), and texts may be written as numbers.
  * Maps stay maps, so that keys which are no texts can be seen.
  */
-import { isScalar, type Pair, parseDocument, visit } from 'yaml';
+import { isScalar, LineCounter, type Pair, parseDocument, visit } from 'yaml';
+import type { Problem } from '../config/problem.ts';
+import { problemsOf } from '../config/yaml-file.ts';
 
 export type YamlMap = ReadonlyMap<unknown, unknown>;
 
@@ -13,10 +15,16 @@ export function isYamlMap(value: unknown): value is YamlMap {
 /** Fields whose value is a text, whatever it looks like. */
 const TEXTS: readonly unknown[] = ['domain', 'key', 'value', 'name', 'unit'];
 
-/** Throws what keeps it from being YAML. */
-export function parseEnvoyYaml(text: string): unknown {
-  const document = parseDocument(text, { version: '1.1', prettyErrors: false });
-  if (document.errors.length > 0) throw document.errors[0]!;
+export interface EnvoyYaml {
+  readonly data: unknown;
+  /** What keeps it from being YAML. The data is then not to be used. */
+  readonly problems: readonly Problem[];
+}
+
+export function parseEnvoyYaml(text: string): EnvoyYaml {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { version: '1.1', prettyErrors: false, lineCounter: lines });
+  if (document.errors.length > 0) return { data: undefined, problems: problemsOf(document, lines) };
   visit(document, {
     Pair(_, pair) {
       if (keyOf(pair) === 'metadata') return visit.SKIP;
@@ -24,7 +32,11 @@ export function parseEnvoyYaml(text: string): unknown {
       return undefined;
     },
   });
-  return document.toJS({ mapAsMap: true });
+  try {
+    return { data: document.toJS({ mapAsMap: true }), problems: [] };
+  } catch (error) {
+    return { data: undefined, problems: [{ path: '', message: (error as Error).message, line: 1, column: 1 }] };
+  }
 }
 
 function keyOf({ key }: Pair): unknown {

@@ -1,5 +1,5 @@
 /** Domains of several files together. Each file has a domain of its own, unless they are asked to be merged. */
-import type { FileProblem } from '../config/problem.ts';
+import { type FileProblem, type Locate, type Path, pathText } from '../config/problem.ts';
 import type { EnvoyDomain, EnvoyDomains } from './domain.ts';
 import { duplicatesIn, duplicateText, levelOf } from './level.ts';
 
@@ -14,24 +14,34 @@ export interface MergeOptions {
   readonly merge?: boolean | undefined;
 }
 
-export function mergeDomains(list: readonly EnvoyDomain[], { merge = false }: MergeOptions = {}): MergedDomains {
+/** The domain of a file, and where things stand in it. */
+export interface LocatedDomain {
+  readonly domain: EnvoyDomain;
+  readonly locate: Locate;
+}
+
+export function mergeDomains(list: readonly LocatedDomain[], { merge = false }: MergeOptions = {}): MergedDomains {
   const domains = new Map<string, EnvoyDomain>();
   const problems: FileProblem[] = [];
-  for (const domain of list) {
+  for (const located of list) {
+    const { domain } = located;
     const known = domains.get(domain.name);
     if (known === undefined) domains.set(domain.name, domain);
-    else if (!merge) problems.push(problemIn(domain, `duplicate domain '${domain.name}' in config file`));
-    else domains.set(domain.name, joined(known, domain, problems));
+    else if (merge) domains.set(domain.name, joined(known, located, problems));
+    else problems.push(problemIn(located, ['domain'], `duplicate domain '${domain.name}' in config file`));
   }
   return { domains, problems };
 }
 
-function joined(known: EnvoyDomain, added: EnvoyDomain, problems: FileProblem[]): EnvoyDomain {
-  const nodes = [...known.nodes, ...added.nodes];
-  for (const node of duplicatesIn(nodes)) problems.push(problemIn(added, duplicateText(added.name, node)));
+function joined(known: EnvoyDomain, located: LocatedDomain, problems: FileProblem[]): EnvoyDomain {
+  const { name, nodes: added } = located.domain;
+  const nodes = [...known.nodes, ...added];
+  for (const node of duplicatesIn(nodes)) {
+    problems.push(problemIn(located, ['descriptors', added.indexOf(node)], duplicateText(name, node)));
+  }
   return { ...known, nodes, level: levelOf(nodes) };
 }
 
-function problemIn({ file }: EnvoyDomain, message: string): FileProblem {
-  return { file, path: '', message };
+function problemIn({ domain: { file }, locate }: LocatedDomain, path: Path, message: string): FileProblem {
+  return { file, path: pathText(path), message, ...locate(path), form: 'envoy' };
 }

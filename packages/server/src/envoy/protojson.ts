@@ -62,9 +62,12 @@ function snakeCase(name: string): string {
 
 function text(value: unknown, field: string): string {
   if (value === undefined) return '';
-  if (typeof value === 'string') return value;
+  if (typeof value === 'string' && !HALF_CHARACTER.test(value)) return value;
   throw invalid(field, 'a text');
 }
+
+/** Half of a character that takes two: no text of protobuf holds one. */
+const HALF_CHARACTER = /\p{Surrogate}/u;
 
 function list(value: unknown, field: string): readonly unknown[] {
   if (value === undefined) return [];

@@ -1,6 +1,6 @@
 /** From the text of an envoyproxy/ratelimit file to a domain, or to everything that is wrong with it. */
 import { kindOf } from '../config/fields.ts';
-import { type FileProblem, type Path, type Problem, Problems } from '../config/problem.ts';
+import { type FileProblem, type Locate, type Path, type Problem, Problems } from '../config/problem.ts';
 import { parseYaml } from '../config/yaml-file.ts';
 import { checkKeys } from './check-keys.ts';
 import type { EnvoyDomain, Node, Rule } from './domain.ts';
@@ -13,34 +13,30 @@ import { readFlag, readText } from './read-value.ts';
 export interface EnvoyFile {
   /** Undefined when there are problems. */
   readonly domain: EnvoyDomain | undefined;
+  readonly locate: Locate;
   /** In the order of lines. */
   readonly problems: readonly FileProblem[];
 }
 
 export function readEnvoyFile(file: string, text: string): EnvoyFile {
-  const problems = new Problems(parseYaml(text).locate);
-  const domain = readDomain(file, dataOf(text, problems), problems);
-  const sorted = problems.list.sort((one, other) => one.line - other.line || one.column - other.column);
-  return { domain: sorted.length === 0 ? domain : undefined, problems: sorted.map((problem) => told(file, problem)) };
+  const { locate } = parseYaml(text);
+  const problems = new Problems(locate);
+  const yaml = parseEnvoyYaml(text);
+  const domain = yaml.problems.length > 0 ? undefined : readDomain(file, yaml.data, problems);
+  const all = [...yaml.problems.map(notLoaded), ...problems.list];
+  const sorted = all.sort((one, other) => one.line - other.line || one.column - other.column);
+  return {
+    domain: sorted.length === 0 ? domain : undefined,
+    locate,
+    problems: sorted.map((problem) => ({ file, ...problem, form: 'envoy' })),
+  };
 }
 
-/** `FILE: text` to the letter as the reference server has it, so that whoever looks for that finds it, and then where it stands. */
-function told(file: string, { message, line, column, path }: Problem): FileProblem {
-  const place = `line ${line}, column ${column}${path === '' ? '' : `: ${path}`}`;
-  return { file, path: '', message: `${message} (${place})` };
-}
-
-function dataOf(text: string, problems: Problems): unknown {
-  try {
-    return parseEnvoyYaml(text);
-  } catch (error) {
-    problems.add([], `error loading config file: ${(error as Error).message}`);
-    return undefined;
-  }
+function notLoaded({ message, ...problem }: Problem): Problem {
+  return { ...problem, message: `error loading config file: ${message}` };
 }
 
 function readDomain(file: string, data: unknown, problems: Problems): EnvoyDomain | undefined {
-  if (problems.list.length > 0) return undefined;
   if (!isYamlMap(data)) {
     problems.add([], `error loading config file: expected a map with domain and descriptors, got ${kindOf(data)}`);
     return undefined;

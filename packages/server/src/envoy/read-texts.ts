@@ -31,16 +31,13 @@ export function readEnvoyTexts(
   environment: Readonly<Record<string, string | undefined>>,
 ): EnvoyTexts {
   const files = texts.map(({ file, text }) => readEnvoyFile(file, text));
-  const read = files.flatMap(({ domain }) => (domain === undefined ? [] : [domain]));
+  const read = files.flatMap(({ domain, locate }) => (domain === undefined ? [] : [{ domain, locate }]));
   const { domains, problems } = mergeDomains(read, { merge: mergesDomains(environment) });
   return {
     domains,
     problems: [...files.flatMap((file) => file.problems), ...problems],
-    files: read.map(({ file, name: domain, nodes }) => ({
-      file,
-      policies: 0,
-      rules: 0,
-      domain,
+    files: read.map(({ domain: { file, name, nodes } }) => ({
+      ...{ file, policies: 0, rules: 0, domain: name },
       limits: limitsIn(nodes),
     })),
   };

@@ -8,6 +8,7 @@ import { effectivePolicy } from '../config/effective.ts';
 import { type Fields, isFields, kindOf } from '../config/fields.ts';
 import { ENVOY_POLICY_PREFIX } from '../envoy/limit.ts';
 import { HttpError, invalidField } from './http-error.ts';
+import { markInline } from './inline-policies.ts';
 
 export interface Ask {
   readonly key: string;
@@ -114,6 +115,7 @@ function inlinePolicy(value: unknown, path: string, config: Config): Policy {
       String(policy.limit),
     );
   }
+  markInline(policy);
   return policy;
 }
 

@@ -8,8 +8,12 @@ import { toHttpError } from './http-error.ts';
 import { readJson } from './read-body.ts';
 import type { Asked, Route, RouteContext } from './routes.ts';
 
-export function envoyContext({ limits, metrics, envoy: settings }: RouteContext): EnvoyContext {
-  return { domains: limits.config.envoy, limiter: limits.limiter, settings, stats: metrics.envoy };
+export function envoyContext(
+  { limits, metrics, envoy: settings }: RouteContext,
+  { isHurried = false } = {},
+): EnvoyContext {
+  const limiter = isHurried ? limits.hurriedLimiter : limits.limiter;
+  return { domains: limits.config.envoy, limiter, settings, stats: metrics.envoy };
 }
 
 /** Not while it drains, while the store is away and nobody answers in its place, or without a domain where one is wanted. */

@@ -14,11 +14,23 @@ export interface Under {
 export interface LiveLimits {
   readonly config: Config;
   readonly limiter: Limiter<Under>;
+  /** For callers who do not wait long. */
+  readonly hurriedLimiter: Limiter<Under>;
   replace(config: Config): void;
 }
 
-export function liveLimits(store: Store, metrics: Metrics, first: Config): LiveLimits {
-  let current = { config: first, limiter: limiterFor(first, store, metrics) };
+/** Two ways to the same states. */
+export interface LiveStores {
+  readonly store: Store;
+  readonly hurried?: Store | undefined;
+}
+
+export function liveLimits({ store, hurried = store }: LiveStores, metrics: Metrics, first: Config): LiveLimits {
+  const made = (config: Config) => {
+    const limiter = limiterFor(config, store, metrics);
+    return { config, limiter, hurriedLimiter: hurried === store ? limiter : limiterFor(config, hurried, metrics) };
+  };
+  let current = made(first);
   return {
     get config() {
       return current.config;
@@ -26,8 +38,11 @@ export function liveLimits(store: Store, metrics: Metrics, first: Config): LiveL
     get limiter() {
       return current.limiter;
     },
+    get hurriedLimiter() {
+      return current.hurriedLimiter;
+    },
     replace(config) {
-      current = { config, limiter: limiterFor(config, store, metrics) };
+      current = made(config);
     },
   };
 }

@@ -1,19 +1,22 @@
 /** The server: sockets, request ids, who may ask, limits of time and size, and an orderly end. What it answers is in the routes. */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { TlsOptions } from 'node:tls';
 import type { Config } from '../config/config.ts';
+import type { TlsFiles } from '../config/tls.ts';
 import type { GrpcOptions, GrpcServer } from '../envoy/grpc/server.ts';
 import { DEFAULT_SETTINGS, type EnvoySettings } from '../envoy/settings.ts';
 import { shouldRateLimit } from '../envoy/should-rate-limit.ts';
 import { type Answer, json } from './answer.ts';
 import { envoyContext, isHealthy } from './envoy-routes.ts';
 import { Holds } from './holds.ts';
-import { errorBody, type HttpError, toHttpError } from './http-error.ts';
+import { errorBody, HttpError, toHttpError } from './http-error.ts';
 import { type LiveLimits, liveLimits } from './live-limits.ts';
 import { errorText, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
-import type { OpenStore } from './open-store.ts';
+import { HURRIED_BELOW_MS, type OpenStore } from './open-store.ts';
 import { openApi, type Paths } from './openapi.ts';
 import { type Asked, type FindRoute, ROUTES, type Route, type RouteContext, routeFinder } from './routes.ts';
 import { type Guard, type Protection, tokenGuard } from './token.ts';
@@ -23,6 +26,8 @@ export interface ServiceOptions {
   readonly store: OpenStore;
   readonly metrics: Metrics;
   readonly log: Log;
+  /** Default: both ports speak plainly. */
+  readonly tls?: TlsFiles | undefined;
   readonly token?: string | undefined;
   /** What the token is for. Default: changes. */
   readonly protect?: Protection | undefined;
@@ -62,7 +67,7 @@ const MAX_HEADER_BYTES = 32 * 1024;
 export function createService(options: ServiceOptions): Service {
   const { store, metrics, log, headersTimeoutMs = HEADERS_TIMEOUT_MS, bodyTimeoutMs = BODY_TIMEOUT_MS } = options;
   let isDraining = false;
-  const limits = liveLimits(store.store, metrics, options.config);
+  const limits = liveLimits(store, metrics, options.config);
   const context: RouteContext = {
     ...{ limits, metrics, store },
     envoy: options.envoy ?? DEFAULT_SETTINGS,
@@ -74,7 +79,9 @@ export function createService(options: ServiceOptions): Service {
   };
   const guard = tokenGuard(options.token, options.protect ?? 'changes');
   const find = routeFinder([...ROUTES, ...(options.beside?.routes ?? [])]);
-  const server = createServer(serverLimits(headersTimeoutMs, bodyTimeoutMs), (request, response) => {
+  const serverOptions = { ...serverLimits(headersTimeoutMs, bodyTimeoutMs), ...tlsOptions(options.tls) };
+  const create: typeof createServer = options.tls === undefined ? createServer : createTlsServer;
+  const server = create(serverOptions, (request, response) => {
     void respond(request, response, find, context, guard, options);
   });
   let grpc: GrpcServer | undefined;
@@ -84,8 +91,10 @@ export function createService(options: ServiceOptions): Service {
     async listenGrpc(port, host) {
       // Only those who want gRPC wait for it to be loaded.
       const { createGrpcServer } = await import('../envoy/grpc/server.ts');
-      grpc = createGrpcServer(grpcOptions(context, guard));
-      return grpc.listen(port, host);
+      const opened = createGrpcServer({ ...grpcOptions(context, guard), tls: options.tls });
+      const bound = await opened.listen(port, host);
+      grpc = opened;
+      return bound;
     },
     async drain(timeoutMs) {
       isDraining = true;
@@ -97,7 +106,8 @@ export function createService(options: ServiceOptions): Service {
 
 function grpcOptions(context: RouteContext, guard: Guard): GrpcOptions {
   return {
-    answer: (request) => shouldRateLimit(request, envoyContext(context)),
+    answer: (request, waitsMs) =>
+      shouldRateLimit(request, envoyContext(context, { isHurried: waitsMs < HURRIED_BELOW_MS })),
     guard: (authorization) => guard('use', authorization),
     isHealthy: () => isHealthy(context),
     onError: context.onError,
@@ -114,6 +124,12 @@ function serverLimits(headersTimeoutMs: number, bodyTimeoutMs: number) {
     connectionsCheckingInterval: 1000,
     keepAliveTimeout: 65_000,
   };
+}
+
+function tlsOptions(tls: TlsFiles | undefined): TlsOptions {
+  if (tls === undefined) return {};
+  const { cert, key, clientCa: ca } = tls;
+  return { cert, key, ...(ca === undefined ? {} : { ca, requestCert: true }) };
 }
 
 async function respond(
@@ -147,7 +163,17 @@ async function respond(
 function routed(request: IncomingMessage, find: FindRoute): { route: Route; asked: Asked } {
   const { path, query } = pathOf(request.url ?? '/');
   const { route, parameter } = find(request.method ?? 'GET', path);
-  return { route, asked: { request, parameter, query: query === '' ? NO_QUERY : new URLSearchParams(query) } };
+  return { route, asked: { request, parameter, query: query === '' ? NO_QUERY : readQuery(query) } };
+}
+
+/** What is no UTF-8 would become one and the same text, and different keys one key. */
+function readQuery(query: string): URLSearchParams {
+  try {
+    decodeURIComponent(query);
+  } catch {
+    throw new HttpError(400, 'malformed_query', 'the query is not UTF-8 in percent-encoding', { path: 'query' });
+  }
+  return new URLSearchParams(query);
 }
 
 /** Nobody writes into a query. */

@@ -70,9 +70,38 @@ const EXPLAINED: readonly (readonly [ask: string | readonly string[], ...lines: 
 ];
 
 test.each(EXPLAINED)('%j', (ask, ...lines) => {
-  expect(explainDescriptors(envoy!, 'shop', askedOf({ ask, expect: '' }).descriptors as never)).toEqual(lines);
+  const { text } = explainDescriptors(envoy!, 'shop', askedOf({ ask, expect: '' }).descriptors as never);
+  expect(text.split('\n')).toEqual(lines);
 });
 
 test('a domain that is not there', () => {
-  expect(explainDescriptors(envoy!, 'other', [])).toEqual(['Not limited: there is no domain "other"; there are: shop']);
+  expect(explainDescriptors(envoy!, 'other', [])).toEqual({
+    ...{ domain: 'other', descriptors: undefined },
+    text: 'Not limited: there is no domain "other"; there are: shop',
+  });
+});
+
+test('the same as data, for programs', () => {
+  const { descriptors } = askedOf({ ask: ['user=ann', 'user=vip', 'staff=x'], expect: '' });
+  const explained = explainDescriptors(envoy!, 'shop', descriptors as never);
+  expect(explained.descriptors).toEqual([
+    {
+      descriptor: 'user=ann',
+      steps: [{ entry: 'user=ann', found: 'by the key alone' }],
+      outcome: { outcome: 'not-limited', because: 'replaced by the rule of user=vip' },
+    },
+    {
+      descriptor: 'user=vip',
+      steps: [{ entry: 'user=vip', found: 'by key and value' }],
+      outcome: {
+        ...{ outcome: 'limited', key: '["shop","user","vip"]', requestsPerUnit: 9, shadow: true, quota: false },
+        policy: expect.objectContaining({ algorithm: 'fixed-window', limit: 9, window: 3_600_000 }),
+      },
+    },
+    {
+      descriptor: 'staff=x',
+      steps: [{ entry: 'staff=x', found: 'by the key alone' }],
+      outcome: { outcome: 'unlimited' },
+    },
+  ]);
 });

@@ -1,11 +1,12 @@
 /** gRPC itself: a client made from Envoy's own protos, errors to the letter, health, reflection, limits of size, the token, and the end. */
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { type Client, credentials, makeClientConstructor, status } from '@grpc/grpc-js';
+import { type Client, credentials, Metadata, makeClientConstructor, status } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { service as healthService } from 'grpc-health-check';
 import { memoryStore } from 'sluice';
 import { afterEach, describe, expect, test } from 'vitest';
+import { eventually } from '../processes.ts';
 import { answerText, askedOf, CASES } from './cases.ts';
 import { type Asked, type EnvoyService, grpcClient, LOAD_OPTIONS, type Reply, START, startEnvoy } from './support.ts';
 
@@ -33,7 +34,7 @@ describe('a client made from the whole of Envoy`s protos', () => {
 
   test.each(known)('$why', async ({ yaml, settings = {}, steps }) => {
     service = await startEnvoy(yaml, { settings });
-    const client = closed(grpcClient(service.grpcPort, envoy));
+    const client = closed(grpcClient(service.grpcPort, { definition: envoy }));
     for (const step of steps) {
       if (step.at !== undefined) service.clock.set(START + step.at * 1e3);
       for (let time = 0; time < (step.times ?? 1); time++) {
@@ -45,7 +46,7 @@ describe('a client made from the whole of Envoy`s protos', () => {
   test('headers and dynamic metadata', async () => {
     const headers = { limit: 'RateLimit-Limit', remaining: 'RateLimit-Remaining', reset: 'RateLimit-Reset' };
     service = await startEnvoy(YAML, { settings: { headers, dynamicMetadata: true } });
-    expect(await closed(grpcClient(service.grpcPort, envoy)).ask(asked)).toMatchObject({
+    expect(await closed(grpcClient(service.grpcPort, { definition: envoy })).ask(asked)).toMatchObject({
       responseHeadersToAdd: [
         { key: 'RateLimit-Limit', value: '2' },
         { key: 'RateLimit-Remaining', value: '1' },
@@ -193,25 +194,59 @@ test('what is under way when the service drains is answered', async () => {
   await drained;
 });
 
-test.each(['v1', 'v1alpha'])('reflection %s names the services and their messages', async (version) => {
-  service = await startEnvoy(YAML);
+describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
   const folder = join(dirname(createRequire(import.meta.url).resolve('@grpc/reflection')), '../proto/grpc/reflection');
   const definition = loadSync(join(folder, version, 'reflection.proto'), { ...LOAD_OPTIONS, includeDirs: [folder] });
   const Reflection = makeClientConstructor(definition[`grpc.reflection.${version}.ServerReflection`] as never, 'R');
-  const client = closed(new Reflection(`127.0.0.1:${service.grpcPort}`, credentials.createInsecure()));
-  const ask = (question: object): Promise<Reply> =>
-    new Promise((resolve, reject) => {
-      const call = client.ServerReflectionInfo!();
+  const ask = (question: object, headers: Record<string, string> = {}): Promise<Reply> => {
+    const client = closed(new Reflection(`127.0.0.1:${service.grpcPort}`, credentials.createInsecure()));
+    const metadata = new Metadata();
+    for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+    return new Promise((resolve, reject) => {
+      const call = client.ServerReflectionInfo!(metadata);
       call.on('data', resolve).on('error', reject);
       call.write(question);
       call.end();
     });
-  const { listServicesResponse } = await ask({ listServices: '' });
-  const names = listServicesResponse.service.map(({ name }: { name: string }) => name);
-  expect(names).toContain('envoy.service.ratelimit.v3.RateLimitService');
-  expect(names).toContain('grpc.health.v1.Health');
-  const { fileDescriptorResponse } = await ask({
-    fileContainingSymbol: 'envoy.service.ratelimit.v3.RateLimitRequest',
+  };
+
+  test('names the services and their messages', async () => {
+    service = await startEnvoy(YAML);
+    const { listServicesResponse } = await ask({ listServices: '' });
+    const names = listServicesResponse.service.map(({ name }: { name: string }) => name);
+    expect(names).toContain('envoy.service.ratelimit.v3.RateLimitService');
+    expect(names).toContain('grpc.health.v1.Health');
+    const { fileDescriptorResponse } = await ask({
+      fileContainingSymbol: 'envoy.service.ratelimit.v3.RateLimitRequest',
+    });
+    expect(fileDescriptorResponse.fileDescriptorProto.length).toBeGreaterThan(1);
   });
-  expect(fileDescriptorResponse.fileDescriptorProto.length).toBeGreaterThan(1);
+
+  test('needs the token where everything does', async () => {
+    service = await startEnvoy(YAML, { token: 'secret', protect: 'everything' });
+    const question = { listServices: '' };
+    await expect(ask(question)).rejects.toMatchObject({ code: status.UNAUTHENTICATED });
+    const wrong = { authorization: 'Bearer wrong' };
+    await expect(ask(question, wrong)).rejects.toMatchObject({ code: status.UNAUTHENTICATED });
+    expect(await ask(question, { authorization: 'Bearer secret' })).toHaveProperty('listServicesResponse');
+  });
+
+  test('needs none where only changes do', async () => {
+    service = await startEnvoy(YAML, { token: 'secret' });
+    expect(await ask({ listServices: '' })).toHaveProperty('listServicesResponse');
+  });
+});
+
+test('whoever waits as short as Envoy asks the store for those in a hurry, everyone else the patient one', async () => {
+  service = await startEnvoy(YAML, { hurried: (clock) => memoryStore({ clock }) });
+  const look = { ...asked, descriptors: [{ ...asked.descriptors[0]!, hitsAddend: { value: 0 } }] };
+  const left = async (waitsMs?: number): Promise<number> =>
+    (await service.grpc(look, {}, waitsMs)).statuses[0].limitRemaining ?? 0;
+  await service.grpc(asked);
+  expect(await left()).toBe(1);
+  expect(await left(60_000)).toBe(1);
+  expect((await service.json(look)).statuses[0].limitRemaining).toBe(1);
+  // Perhaps not enough for an answer on a busy machine: then it is asked again.
+  const hurried = (): Promise<number> => left(290).catch(() => -1);
+  expect(await eventually(hurried, (remaining) => remaining >= 0)).toBe(2);
 });

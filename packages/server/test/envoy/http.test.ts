@@ -37,6 +37,7 @@ describe('/json', () => {
     '{"domain":"shop","descriptors":{}}',
     '{"domain":"shop","descriptors":[{"entries":[{"key":"user","values":"x"}]}]}',
     '{"domain":"shop","descriptors":[{"entries":[{"key":"user","value":5}]}]}',
+    '{"domain":"shop","descriptors":[{"entries":[{"key":"user","value":"\\ud800"}]}]}',
     '{"domain":"shop","descriptors":[{"entries":[]}],"hitsAddend":-1}',
     '{"domain":"shop","descriptors":[{"entries":[]}],"hitsAddend":"many"}',
     '{"domain":"shop","descriptors":[{"entries":[]}],"hitsAddend":4294967296}',

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { status } from '@grpc/grpc-js';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { startServer } from '../../../../tools/servers/index.ts';
 import { eventually, type ServingProcess, serve, sluice } from '../processes.ts';
 import { ask } from '../support.ts';
@@ -100,17 +100,49 @@ test('a changed file changes the limits, not what was spent, and no connection i
   await server.stop();
 });
 
-test('a first domain that comes later is answered at /json, and the log says that gRPC needs a new start', async () => {
-  const file = join(folder, 'later.yaml');
-  writeFileSync(file, 'policies: { api: { algorithm: gcra, limit: 1, period: 1s } }\n');
-  const server = await serve(['--config', file]);
-  writeFileSync(file, limit(5));
-  const json = () => ask(`${server.url}/json`, { method: 'POST', body: JSON.stringify(jsonOf(look)) });
-  expect((await eventually(json, ({ status }) => status === 200)).body.statuses[0].limitRemaining).toBe(5);
-  expect(server.logs()).toContainEqual(
-    expect.objectContaining({ level: 'warn', message: expect.stringMatching(/no gRPC/) }),
-  );
-  await server.stop();
+describe('a first domain that comes later', () => {
+  const own = 'policies: { api: { algorithm: gcra, limit: 1, period: 1s } }\n';
+  const logged = (server: ServingProcess, message: string) =>
+    eventually(
+      async () => server.logs().find((line) => line.message === message),
+      (line) => line !== undefined,
+    );
+  const opened = (server: ServingProcess) => logged(server, 'Envoy asks over gRPC from now on');
+
+  // Addresses of this machine that nobody else listens on: the port is the one for servers that were told none.
+  test('is answered at /json and over gRPC, which is opened for it', async () => {
+    const file = join(folder, 'later.yaml');
+    writeFileSync(file, own);
+    const server = await serve(['--config', file, '--host', '127.83.76.1']);
+    expect(server.greeting).not.toContain('gRPC');
+    writeFileSync(file, limit(5));
+    expect(await opened(server)).toMatchObject({ level: 'info', grpc: '127.83.76.1:8081' });
+    const json = () => ask(`${server.url}/json`, { method: 'POST', body: JSON.stringify(jsonOf(look)) });
+    expect((await eventually(json, ({ status }) => status === 200)).body.statuses[0].limitRemaining).toBe(5);
+    const client = grpcClient(8081, { host: '127.83.76.1' });
+    expect((await client.ask(look)).statuses[0].limitRemaining).toBe(5);
+    writeFileSync(file, limit(6));
+    const remaining = async (): Promise<number> => (await client.ask(look)).statuses[0].limitRemaining ?? 0;
+    expect(await eventually(remaining, (left) => left === 6)).toBe(6);
+    client.close();
+    await server.stop();
+  });
+
+  test('where the port is taken: it is logged, /json answers, and the next change tries again', async () => {
+    const file = join(folder, 'taken.yaml');
+    writeFileSync(file, own);
+    const other = createServer();
+    await once(other.listen(8081, '127.83.76.2'), 'listening');
+    const server = await serve(['--config', file, '--host', '127.83.76.2']);
+    writeFileSync(file, limit(5));
+    const failure = await logged(server, 'Envoy can ask only at /json until the config changes again');
+    expect(failure).toMatchObject({ level: 'error', error: expect.stringContaining('EADDRINUSE') });
+    expect((await ask(`${server.url}/json`, { method: 'POST', body: JSON.stringify(jsonOf(look)) })).status).toBe(200);
+    other.close();
+    writeFileSync(file, limit(6));
+    expect(await opened(server)).toMatchObject({ grpc: '127.83.76.2:8081' });
+    await server.stop();
+  });
 });
 
 test('two servers on one Redis enforce one limit exactly, over gRPC and /json at once', async () => {
@@ -162,5 +194,8 @@ test('sluice check knows such files', async () => {
   expect([checked.code, checked.out]).toEqual([
     1,
     `${bad}: descriptor has empty key (line 2, column 15: descriptors[0])\n`,
+  ]);
+  expect(JSON.parse((await sluice('check', '--json', bad)).out).problems).toEqual([
+    { file: bad, line: 2, column: 15, path: 'descriptors[0]', message: 'descriptor has empty key' },
   ]);
 });

@@ -1,7 +1,7 @@
 /** An Envoy service on sockets of its own, with a clock that stands still, asked over gRPC and over /json alike. */
 import { fileURLToPath } from 'node:url';
 import {
-  type ChannelOptions,
+  type ChannelCredentials,
   type Client,
   credentials,
   Metadata,
@@ -37,7 +37,7 @@ export type Reply = any;
 export interface EnvoyService extends RunningService {
   readonly grpcPort: number;
   readonly clock: ManualClock;
-  grpc(asked: Asked, metadata?: Record<string, string>): Promise<Reply>;
+  grpc(asked: Asked, metadata?: Record<string, string>, waitsMs?: number): Promise<Reply>;
   /** The same question as JSON; the answer has the form of the other. */
   json(asked: Asked): Promise<Reply>;
 }
@@ -45,6 +45,8 @@ export interface EnvoyService extends RunningService {
 export interface EnvoyOptions extends Omit<Partial<ServiceOptions>, 'envoy' | 'store' | 'config'> {
   readonly settings?: Partial<EnvoySettings>;
   readonly store?: (clock: ManualClock) => Store;
+  /** For those who do not wait long. */
+  readonly hurried?: (clock: ManualClock) => Store;
 }
 
 export function envoyConfig(...yaml: readonly string[]): Config {
@@ -54,7 +56,7 @@ export function envoyConfig(...yaml: readonly string[]): Config {
 }
 
 export async function startEnvoy(yaml: string, options: EnvoyOptions = {}): Promise<EnvoyService> {
-  const { settings, store = (clock) => memoryStore({ clock }), ...others } = options;
+  const { settings, store = (clock) => memoryStore({ clock }), hurried, ...others } = options;
   const clock = manualClock(START);
   const running = await startService({
     ...others,
@@ -62,6 +64,7 @@ export async function startEnvoy(yaml: string, options: EnvoyOptions = {}): Prom
     envoy: { ...DEFAULT_SETTINGS, ...settings },
     store: {
       store: store(clock),
+      hurried: hurried?.(clock),
       description: 'test',
       failsClosed: false,
       isUp: async () => true,
@@ -103,26 +106,30 @@ export const LOAD_OPTIONS = { longs: Number, enums: String, arrays: false } as c
 const own = loadSync('envoy/service/ratelimit/v3/rls.proto', { includeDirs: [PROTO_FOLDER], ...LOAD_OPTIONS });
 
 export interface GrpcClient {
-  ask(asked: Asked, metadata?: Record<string, string>): Promise<Reply>;
+  ask(asked: Asked, metadata?: Record<string, string>, waitsMs?: number): Promise<Reply>;
   readonly client: Client;
   close(): void;
 }
 
-export function grpcClient(
-  port: number,
-  definition: PackageDefinition = own,
-  options: ChannelOptions = {},
-): GrpcClient {
+export interface GrpcClientOptions {
+  readonly definition?: PackageDefinition;
+  readonly host?: string;
+  readonly secured?: ChannelCredentials;
+}
+
+export function grpcClient(port: number, options: GrpcClientOptions = {}): GrpcClient {
+  const { definition = own, host = '127.0.0.1', secured = credentials.createInsecure() } = options;
   const service = definition['envoy.service.ratelimit.v3.RateLimitService'];
   const Constructor = makeClientConstructor(service as never, 'RateLimitService');
-  const client = new Constructor(`127.0.0.1:${port}`, credentials.createInsecure(), options);
+  const client = new Constructor(`${host}:${port}`, secured);
   return {
     client,
-    ask: async (asked, headers = {}) => {
+    ask: async (asked, headers = {}, waitsMs = Number.POSITIVE_INFINITY) => {
       const metadata = new Metadata();
       for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+      const deadline = Date.now() + waitsMs;
       return new Promise((resolve, reject) => {
-        client.ShouldRateLimit!(asked, metadata, (error: ServiceError | null, reply: Reply) =>
+        client.ShouldRateLimit!(asked, metadata, { deadline }, (error: ServiceError | null, reply: Reply) =>
           error === null ? resolve(asJson(reply)) : reject(error),
         );
       });

@@ -1,22 +1,27 @@
 /** The rate limit service over gRPC, with health and reflection beside it. Nothing here knows what a limit is. */
 import {
+  logVerbosity,
   type Metadata,
   Server,
   ServerCredentials,
+  type ServerDuplexStream,
   type ServerUnaryCall,
   type ServiceDefinition,
   type sendUnaryData,
+  setLogVerbosity,
   status,
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { ReflectionService } from '@grpc/reflection';
 import { HealthImplementation, protoPath } from 'grpc-health-check';
+import type { TlsFiles } from '../../config/tls.ts';
 import { type RateLimitRequest, ServiceError } from '../request.ts';
 import type { RateLimitResponse } from '../response.ts';
 import { PROTOS, typedMethod } from './protos.ts';
 
 export interface GrpcOptions {
-  answer(request: RateLimitRequest): Promise<RateLimitResponse>;
+  /** `waitsMs` is how long the caller waits for it, as far as it said so. */
+  answer(request: RateLimitRequest, waitsMs: number): Promise<RateLimitResponse>;
   /** Throws when whoever asks may not. */
   guard(authorization: string | undefined): void;
   /** Told of what is no mistake of the client. */
@@ -24,6 +29,7 @@ export interface GrpcOptions {
   /** Asked again and again while the server listens. */
   isHealthy(): Promise<boolean>;
   readonly maxMessageBytes?: number | undefined;
+  readonly tls?: TlsFiles | undefined;
 }
 
 export interface GrpcServer {
@@ -41,6 +47,9 @@ const CONNECTION_AGE_GRACE_MS = 60_000;
 
 /** The whole server, and the service by the name that the reference server has for it. */
 const HEALTH_NAMES = ['', 'ratelimit'] as const;
+
+// What it has to say comes as errors; its own lines would stand among those of the log, which are JSON.
+setLogVerbosity(logVerbosity.NONE);
 
 const REFLECTION = new ReflectionService({ ...PROTOS, ...loadSync(protoPath) });
 
@@ -60,11 +69,16 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
   const service = { ShouldRateLimit: typedMethod() } as unknown as ServiceDefinition;
   server.addService(service, { ShouldRateLimit: handler(options, calls) });
   health.addToServer(server);
-  REFLECTION.addToServer(server);
+  REFLECTION.addToServer(guarded(server, options));
   return {
     async listen(port, host) {
       await watch.start();
-      return listen(server, port, host);
+      try {
+        return await listen(server, credentialsOf(options.tls), port, host);
+      } catch (error) {
+        watch.stop();
+        throw error;
+      }
     },
     async drain(timeoutMs) {
       watch.stop();
@@ -95,6 +109,8 @@ function healthWatch(isHealthy: GrpcOptions['isHealthy'], set: (isHealthy: boole
   };
 }
 
+type Stream = ServerDuplexStream<unknown, unknown>;
+
 type Call = ServerUnaryCall<RateLimitRequest, RateLimitResponse>;
 
 interface Calls {
@@ -110,7 +126,7 @@ function handler({ answer, guard, onError }: GrpcOptions, calls: Calls) {
       return;
     }
     calls.underWay += 1;
-    answer(call.request)
+    answer(call.request, Number(call.getDeadline()) - Date.now())
       .then(
         (response) => callback(null, response),
         (error: unknown) => {
@@ -124,6 +140,24 @@ function handler({ answer, guard, onError }: GrpcOptions, calls: Calls) {
   };
 }
 
+/** The server for services that do not know of tokens: before each of their streams begins, whoever asks is looked at. */
+function guarded(server: Server, { guard }: GrpcOptions): Server {
+  const looked = (begin: (stream: Stream) => void) => (stream: Stream) => {
+    try {
+      guard(authorizationIn(stream.metadata));
+    } catch (error) {
+      stream.emit('error', { code: status.UNAUTHENTICATED, details: (error as Error).message });
+      return;
+    }
+    begin(stream);
+  };
+  const addService: Server['addService'] = (definition, methods) => {
+    const entries = Object.entries(methods).map(([name, method]) => [name, looked(method as (stream: Stream) => void)]);
+    server.addService(definition, Object.fromEntries(entries));
+  };
+  return { addService } as unknown as Server;
+}
+
 function authorizationIn(metadata: Metadata): string | undefined {
   return metadata.get('authorization')[0]?.toString();
 }
@@ -134,10 +168,17 @@ function errorMessage(error: unknown): string {
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }
 
-function listen(server: Server, port: number, host: string): Promise<number> {
+function credentialsOf(tls: TlsFiles | undefined): ServerCredentials {
+  if (tls === undefined) return ServerCredentials.createInsecure();
+  const pair = { private_key: Buffer.from(tls.key), cert_chain: Buffer.from(tls.cert) };
+  const clientCa = tls.clientCa === undefined ? null : Buffer.from(tls.clientCa);
+  return ServerCredentials.createSsl(clientCa, [pair], clientCa !== null);
+}
+
+function listen(server: Server, credentials: ServerCredentials, port: number, host: string): Promise<number> {
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   return new Promise((resolve, reject) => {
-    server.bindAsync(address, ServerCredentials.createInsecure(), (error, bound) => {
+    server.bindAsync(address, credentials, (error, bound) => {
       if (error === null) resolve(bound);
       else reject(new Error(`cannot listen for gRPC on ${address}: ${error.message}`));
     });
