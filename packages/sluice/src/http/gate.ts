@@ -13,7 +13,15 @@ import type { Policy } from '../model/policy.ts';
 import type { MaybePromise } from '../model/store.ts';
 import { byIp } from './by-ip.ts';
 import { type Denial, denialOf } from './denial.ts';
-import { checkPolicies, fieldsOf, type HeaderForm, type HeaderValues, NO_HEADERS, writerOf } from './headers.ts';
+import {
+  checkPolicies,
+  fieldsOf,
+  type HeaderForm,
+  type HeaderValues,
+  type HeaderWriter,
+  NO_HEADERS,
+  writerOf,
+} from './headers.ts';
 import { checkFunction, invalidOption } from './options.ts';
 import type { RequestView } from './request-view.ts';
 import { type Sleep, sleep as sleepOnTimer } from './timers.ts';
@@ -29,8 +37,8 @@ export interface GateOptions<Native = unknown, Context = unknown> {
   readonly cost?: number | Ask<Native, number> | undefined;
   /** What the limiter's policy function is told. */
   readonly context?: Ask<Native, Context> | undefined;
-  /** Which headers to set. Default: 'draft'. */
-  readonly headers?: HeaderForm | undefined;
+  /** Which headers to set, or a function that writes others. Default: 'draft'. */
+  readonly headers?: HeaderForm | HeaderWriter | undefined;
   /** The policies that may decide, so that headers can tell their windows. Default: what the limiter says it has. */
   readonly policies?: readonly Policy[] | undefined;
   /** Requests to let through uncounted. */
@@ -92,7 +100,7 @@ export function gateOf<Native, Context>(
   checkOptions(options, path);
   const { limiter, key = byIp(), skip, onDenied, sleep = sleepOnTimer } = options;
   const warn = warnOnce(options.onWarning);
-  const write = writerOf(policiesOf(options.policies, limiter, path), fieldsOf(options.headers, `${path}.headers`));
+  const write = headersOf(options.headers, policiesOf(options.policies, limiter, path), `${path}.headers`);
   const attemptOptions = attemptOptionsFor(options);
   const noteCounted = doubleCountWatch(counting, warn);
 
@@ -150,6 +158,14 @@ function checkOptions<Native, Context>(options: GateOptions<Native, Context>, pa
     checkFunction(options[name], `${path}.${name}`);
   }
   if (options.cost !== undefined && typeof options.cost !== 'function') checkCost(options.cost, `${path}.cost`);
+}
+
+function headersOf(
+  headers: HeaderForm | HeaderWriter | undefined,
+  policies: readonly Policy[],
+  path: string,
+): HeaderWriter {
+  return typeof headers === 'function' ? headers : writerOf(policies, fieldsOf(headers, path));
 }
 
 /** Those that were given, or those that a limiter with constant policies says it has. */

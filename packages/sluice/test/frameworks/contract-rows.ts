@@ -165,6 +165,15 @@ export const ROWS: readonly Row[] = [
     handled: 1,
   },
   {
+    title: 'headers of your own',
+    options: (clock) => ({
+      ...over(clock, bucket),
+      headers: ({ remaining }) => ({ 'X-RateLimit-Remaining': `${remaining} of 2` }),
+    }),
+    asks: [{ status: 200, sees: { 'x-ratelimit-remaining': '1 of 2' } }],
+    handled: 1,
+  },
+  {
     title: 'no headers, though a denial still says when',
     options: (clock) => ({ ...over(clock, bucket), headers: 'none', cost: 2 }),
     asks: [
