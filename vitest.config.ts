@@ -1,4 +1,38 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Those that take longest begin first: a long file that begins last is waited for by idle cores. */
+const LONGEST = [
+  'redis/parity-cluster',
+  'redis/parity-single',
+  'browser/lab',
+  'redis/contract',
+  'redis/changes-agree',
+  'redis/concurrency',
+  'test/laws',
+  'examples/scenarios',
+  'redis/keys',
+  'redis/clock',
+  'redis/parity-sentinel',
+  'runtimes/tarball',
+  'examples/frameworks',
+  'gateways/gateways',
+  'test/memory-store',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const placeOf = ({ moduleId }: TestSpecification): number => {
+      const place = LONGEST.findIndex((name) => moduleId.endsWith(`${name}.test.ts`));
+      return place < 0 ? LONGEST.length : place;
+    };
+    return (await super.sort(files)).sort((one, other) => placeOf(one) - placeOf(other));
+  }
+}
+
+/** How long is waited for what should be there any moment: a busy machine is no failure. */
+const PATIENCE_MS = 30_000;
 
 export default defineConfig({
   test: {
@@ -9,7 +43,12 @@ export default defineConfig({
       'examples/**/*.test.ts',
     ],
     globalSetup: ['tools/servers/global-setup.ts'],
-    testTimeout: 120_000,
-    hookTimeout: 60_000,
+    // One more than there are cores: most files wait for servers, browsers and processes half of the time.
+    maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: LongestFirst },
+    // Where a test hangs; the longest takes ten seconds, and on a machine with ten times the work a hundred.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: PATIENCE_MS } },
   },
 });

@@ -1,7 +1,7 @@
 /**
  * One HTTP server in a process of its own, with an adapter of Sluice over `redisStore(client)` as a user would write it. Its answer is who
- * answered the limiter. It notes what its own event loop was late by.
- *   in    { do: 'listen', framework, target } -> the port;    { do: 'lags' } -> [[when, how late], ...]
+ * answered the limiter. Beside it a plain server that answers after `plainMs`. It notes what its own event loop was late by.
+ *   in    { do: 'listen', framework, target, plainMs } -> { port, plainPort };    { do: 'lags' } -> [[when, how late], ...]
  */
 import { createServer } from 'node:http';
 import { serve } from '@hono/node-server';
@@ -83,13 +83,19 @@ async function listening(server) {
   return server.address().port;
 }
 
+function listenPlainly(waitMs) {
+  const server = createServer((_request, response) => setTimeout(() => response.end(), waitMs));
+  return listening(server.listen(0, '127.0.0.1'));
+}
+
 const lags = watchLag();
 answerRequests({
-  async listen({ framework, target }) {
+  async listen({ framework, target, plainMs }) {
     const client = new Redis(target).on('error', () => undefined);
     await client.ping();
     const policy = tokenBucket({ capacity: 1_000_000, refillRate: 1_000_000 });
-    return SERVERS[framework](createLimiter({ policy, store: redisStore(client) }));
+    const port = await SERVERS[framework](createLimiter({ policy, store: redisStore(client) }));
+    return { port, plainPort: await listenPlainly(plainMs) };
   },
   lags: () => lags,
 });

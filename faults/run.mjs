@@ -131,7 +131,8 @@ const WORLDS = {
     };
   },
   async sentinel(servers) {
-    const { master, replica, masterName, sentinels, stop } = await servers.startSentinel({ kind: 'redis' });
+    const options = { kind: 'redis', lostAfterMs: 1000 };
+    const { master, replica, masterName, sentinels, stop } = await servers.startSentinel(options);
     return { server: master, replica, target: { name: masterName, sentinels: [...sentinels] }, stop };
   },
 };

@@ -1,10 +1,10 @@
-/** A cluster that notices a lost node within two seconds. */
+/** A cluster on one machine. */
 
 import { findServer, type ServerKind } from './binaries.ts';
 import type { RunningServer } from './launch.ts';
 import type { Address } from './resp.ts';
 import { runProgram } from './run-program.ts';
-import { startAll, startServer, stopAll } from './server.ts';
+import { LOST_AFTER_MS, startAll, startServer, stopAll } from './server.ts';
 import { waitUntil } from './wait-until.ts';
 
 export interface ClusterOptions {
@@ -13,6 +13,8 @@ export interface ClusterOptions {
   readonly masters?: number;
   /** For each master. */
   readonly replicas?: number;
+  /** When a node that says nothing is given up. */
+  readonly lostAfterMs?: number;
 }
 
 export interface RunningCluster {
@@ -23,11 +25,15 @@ export interface RunningCluster {
   stop(): Promise<void>;
 }
 
-const NODE_ARGUMENTS = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000'];
-
-export async function startCluster({ kind, masters = 3, replicas = 1 }: ClusterOptions): Promise<RunningCluster> {
+export async function startCluster({
+  kind,
+  masters = 3,
+  replicas = 1,
+  lostAfterMs = LOST_AFTER_MS,
+}: ClusterOptions): Promise<RunningCluster> {
   const count = masters * (1 + replicas);
-  const nodes = await startAll(Array.from({ length: count }, () => startServer({ kind, args: NODE_ARGUMENTS })));
+  const args = ['--cluster-enabled', 'yes', '--cluster-node-timeout', String(lostAfterMs)];
+  const nodes = await startAll(Array.from({ length: count }, () => startServer({ kind, args })));
   try {
     await join(kind, nodes, replicas);
     await waitUntil('every cluster node is ready', () => allReady(nodes, masters));

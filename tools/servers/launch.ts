@@ -44,7 +44,7 @@ export const HOST = '127.0.0.1';
 const FIRST_PORT = 11_000;
 const PORT_COUNT = 10_000;
 const PORT_ATTEMPTS = 50;
-const START_TIMEOUT_MS = 15_000;
+const START_TIMEOUT_MS = 60_000;
 
 class PortTakenError extends Error {}
 

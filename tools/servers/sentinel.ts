@@ -1,16 +1,18 @@
-/** One master, one replica, and sentinels that make the replica the master a second after the master is lost. */
+/** One master, one replica, and sentinels that make the replica the master when the master is lost. */
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServerKind } from './binaries.ts';
 import { HOST, launch, type RunningServer } from './launch.ts';
 import type { Address } from './resp.ts';
-import { startAll, startServer, stopAll } from './server.ts';
+import { LOST_AFTER_MS, startAll, startServer, stopAll } from './server.ts';
 import { waitUntil } from './wait-until.ts';
 
 export interface SentinelOptions {
   readonly kind: ServerKind;
   readonly sentinels?: number;
+  /** When a master that says nothing is given up. */
+  readonly lostAfterMs?: number;
 }
 
 export interface RunningSentinel {
@@ -25,7 +27,11 @@ export interface RunningSentinel {
 
 const MASTER_NAME = 'sluice';
 
-export async function startSentinel({ kind, sentinels: count = 1 }: SentinelOptions): Promise<RunningSentinel> {
+export async function startSentinel({
+  kind,
+  sentinels: count = 1,
+  lostAfterMs = LOST_AFTER_MS,
+}: SentinelOptions): Promise<RunningSentinel> {
   const running: RunningServer[] = [];
   try {
     const master = await startServer({ kind });
@@ -33,7 +39,9 @@ export async function startSentinel({ kind, sentinels: count = 1 }: SentinelOpti
     const replica = await startServer({ kind, args: ['--replicaof', `${master.host} ${master.port}`] });
     running.push(replica);
     await waitUntil('the replica has its data', () => isInStep(replica));
-    const sentinels = await startAll(Array.from({ length: count }, () => startOneSentinel(kind, master, count)));
+    const configure = (port: number) =>
+      sentinelConfiguration({ port, master, quorum: Math.floor(count / 2) + 1, lostAfterMs });
+    const sentinels = await startAll(Array.from({ length: count }, () => startOneSentinel(kind, configure)));
     running.push(...sentinels);
     await waitUntil('every sentinel knows the others', () => allKnow(sentinels, master, replica));
     const addresses = sentinels.map(({ host, port }) => ({ host, port }));
@@ -49,24 +57,31 @@ async function isInStep(replica: RunningServer): Promise<boolean> {
   return String(await replica.command('INFO', 'replication')).includes('master_link_status:up');
 }
 
-function startOneSentinel(kind: ServerKind, master: RunningServer, count: number): Promise<RunningServer> {
+function startOneSentinel(kind: ServerKind, configure: (port: number) => string): Promise<RunningServer> {
   return launch({
     kind,
     argumentsFor: async (port, folder) => {
       // A sentinel rewrites its configuration as it learns, so it insists on a file.
       const file = join(folder, 'sentinel.conf');
-      await writeFile(file, sentinelConfiguration(port, master, Math.floor(count / 2) + 1));
+      await writeFile(file, configure(port));
       return [file, '--sentinel'];
     },
   });
 }
 
-function sentinelConfiguration(port: number, master: RunningServer, quorum: number): string {
+interface Configuration {
+  readonly port: number;
+  readonly master: RunningServer;
+  readonly quorum: number;
+  readonly lostAfterMs: number;
+}
+
+function sentinelConfiguration({ port, master, quorum, lostAfterMs }: Configuration): string {
   const lines = [
     `port ${port}`,
     `bind ${HOST}`,
     `sentinel monitor ${MASTER_NAME} ${master.host} ${master.port} ${quorum}`,
-    `sentinel down-after-milliseconds ${MASTER_NAME} 1000`,
+    `sentinel down-after-milliseconds ${MASTER_NAME} ${lostAfterMs}`,
     `sentinel failover-timeout ${MASTER_NAME} 3000`,
   ];
   return `${lines.join('\n')}\n`;

@@ -11,6 +11,9 @@ export interface ServerOptions {
   readonly args?: readonly string[];
 }
 
+/** Long, because a server that waits for its turn on a busy machine is not lost. Who waits for a failover asks for less. */
+export const LOST_AFTER_MS = 30_000;
+
 export function startServer({ kind, port, args = [] }: ServerOptions): Promise<RunningServer> {
   return launch({ kind, port, argumentsFor: (ownPort) => [...baseArguments(ownPort), ...args] });
 }

@@ -3,15 +3,13 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { chooseMirror, parseOneLineSources, parseParagraphSources, sourceLine } from './apt-sources.ts';
 import { findServer, type ServerKind, startCluster, startProxy, startSentinel, startServer } from './index.ts';
 import { encodeCommand, parseReply, sendCommand } from './resp.ts';
 import { waitUntil } from './wait-until.ts';
 
 const KINDS: ServerKind[] = ['redis', 'valkey'];
-
-vi.setConfig({ testTimeout: 30_000 });
 
 // Nearly all of the time is spent waiting for servers, which can be done for all of them at once.
 describe.concurrent.each(KINDS)('%s', (kind) => {
@@ -72,7 +70,7 @@ describe.concurrent.each(KINDS)('%s', (kind) => {
   });
 
   it('runs with a sentinel that replaces a lost master', async () => {
-    const { masterName, master, replica, sentinels, stop } = await startSentinel({ kind });
+    const { masterName, master, replica, sentinels, stop } = await startSentinel({ kind, lostAfterMs: 1000 });
     const askForMaster = () => sendCommand(sentinels[0]!, ['SENTINEL', 'get-master-addr-by-name', masterName]);
     expect(await askForMaster()).toEqual([master.host, String(master.port)]);
     await master.stop();
@@ -98,7 +96,7 @@ describe('when the process that started a server is killed', () => {
     expect(await sendCommand(address, ['PING'])).toBe('PONG');
     parent.kill('SIGKILL');
     const isGone = () => sendCommand(address, ['PING']).then(() => false, isRefusal);
-    await waitUntil('the server is gone', isGone, 3_000);
+    await waitUntil('the server is gone', isGone);
   });
 });
 

@@ -20,6 +20,7 @@ import { createLimiter, fixedWindow, type Store } from '../../src/index.ts';
 import * as ioredis from '../../src/redis/clients/ioredis.ts';
 import * as nodeRedis from '../../src/redis/clients/node-redis.ts';
 import * as valkeyGlide from '../../src/redis/clients/valkey-glide.ts';
+import { GLIDE_TIMEOUT } from './support/topologies.ts';
 
 /** GLIDE prints each error that it also throws. */
 Logger.init('off');
@@ -57,7 +58,7 @@ const SINGLE: Readonly<Record<string, (address: Address) => Promise<Connection>>
   'ioredis with automatic pipelines': async ({ port }) => overIoredis(new Redis(port, { enableAutoPipelining: true })),
   'node-redis': async (socket) => overNodeRedis(createClient({ socket: { ...socket } }).on('error', () => undefined)),
   async 'valkey-glide'(address) {
-    const client = await GlideClient.createClient({ addresses: [address], requestTimeout: 30_000 });
+    const client = await GlideClient.createClient({ addresses: [address], ...GLIDE_TIMEOUT });
     return { store: valkeyGlide.redisStore(client, { raw: true }), close: () => client.close() };
   },
 };

@@ -7,7 +7,7 @@ import type { SluiceError } from '../../src/index.ts';
 import * as ioredis from '../../src/redis/clients/ioredis.ts';
 import * as nodeRedis from '../../src/redis/clients/node-redis.ts';
 import * as valkeyGlide from '../../src/redis/clients/valkey-glide.ts';
-import { SERVER_KINDS, type Servers, serversOf } from './support/topologies.ts';
+import { GLIDE_TIMEOUT, SERVER_KINDS, type Servers, serversOf } from './support/topologies.ts';
 
 /** GLIDE prints each error that it also throws. */
 Logger.init('off');
@@ -46,10 +46,12 @@ const CLIENTS: Readonly<Record<string, (servers: Servers) => Promise<Client>>> =
   },
   async 'valkey-glide'(servers) {
     const { host, port } = await servers.single();
-    return overGlide(await GlideClient.createClient({ addresses: [{ host, port }] }));
+    return overGlide(await GlideClient.createClient({ addresses: [{ host, port }], ...GLIDE_TIMEOUT }));
   },
-  'valkey-glide cluster': async (servers) =>
-    overGlide(await GlideClusterClient.createClient({ addresses: [...(await servers.cluster()).startupNodes] })),
+  async 'valkey-glide cluster'(servers) {
+    const addresses = [...(await servers.cluster()).startupNodes];
+    return overGlide(await GlideClusterClient.createClient({ addresses, ...GLIDE_TIMEOUT }));
+  },
 };
 
 async function configure(servers: Servers, maxmemory: string, policy: string): Promise<void> {

@@ -426,21 +426,25 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
       '%s: not before its resetAfter has ended, not later than that millisecond, and then the key is new',
       async (_, policy) => {
         const store = redisStoreOver(run);
-        const key = newKey();
         const fresh: Verdict = { allowed: true, remaining: 4, retryAfter: 0, resetAfter: 0, delay: 0 };
-        const spent = await store.decide([{ key, policy, cost: 4 }]);
-        expect(spent.verdicts[0]).toMatchObject({ allowed: true, remaining: 0 });
-        const resetAt = spent.now + spent.verdicts[0]!.resetAfter;
-        const expiry = observed[0]!.after;
-        let looks = 0;
-        for (let now = spent.now; now / 1000 < expiry + 3; ) {
-          const look = await store.decide([{ key, policy, cost: 0 }], { dryRun: true });
-          now = look.now;
-          looks += 1;
-          if (now < resetAt) expect(observed[0]!.before, 'forgotten early').toBe(expiry);
-          else expect(look.verdicts[0]).toEqual(fresh);
-        }
-        expect(looks).toBeGreaterThan(1);
+        let key: string;
+        let looks: number;
+        // On a busy machine it may be over at the first look, which says nothing: then with another key.
+        do {
+          key = newKey();
+          const spent = await store.decide([{ key, policy, cost: 4 }]);
+          expect(spent.verdicts[0]).toMatchObject({ allowed: true, remaining: 0 });
+          const resetAt = spent.now + spent.verdicts[0]!.resetAfter;
+          const expiry = observed[0]!.after;
+          looks = 0;
+          for (let now = spent.now; now / 1000 < expiry + 3; ) {
+            const look = await store.decide([{ key, policy, cost: 0 }], { dryRun: true });
+            now = look.now;
+            looks += 1;
+            if (now < resetAt) expect(observed[0]!.before, 'forgotten early').toBe(expiry);
+            else expect(look.verdicts[0]).toEqual(fresh);
+          }
+        } while (looks < 2);
         expect(await server.command('EXISTS', await onlyKeyOf(key))).toBe(0);
         const again = await store.decide([{ key, policy, cost: 4 }]);
         const newcomer = await store.decide([{ key: newKey(), policy, cost: 4 }]);

@@ -136,12 +136,13 @@ export const MUTANTS: readonly Mutant[] = [
 ];
 
 const source = new URL('../../src/', import.meta.url);
-const folder = new URL('../../dist/mutants/', import.meta.url);
+/** Not in the package, which other tests may be packing. */
+const folder = new URL(`../../../../.cache/mutants-${process.pid}/`, import.meta.url);
 let made = 0;
 
 export async function layersWith({ file, from, to }: Mutant): Promise<Layers> {
   made += 1;
-  const root = new URL(`${process.pid}-${made}/`, folder);
+  const root = new URL(`${made}/`, folder);
   for (const part of ['model', 'layers']) {
     mkdirSync(new URL(`${part}/`, root), { recursive: true });
     for (const name of readdirSync(new URL(`${part}/`, source))) {

@@ -70,8 +70,10 @@ export async function compareTwins(run: RunScript, seed: number, steps: number):
   for (let done = 0, trace = 0; done < steps; done += TRACE_LENGTH, trace += 1) {
     const kind = KINDS[trace % KINDS.length]!;
     const attempts = randomTrace(random, kind, TRACE_LENGTH);
+    const luaAnswer = luaLines(run, script, `parity:{${seed}:${trace}}`, attempts);
+    // While the server works.
     const typescript = typescriptLines(attempts);
-    const lua = await luaLines(run, script, `parity:{${seed}:${trace}}`, attempts);
+    const lua = await luaAnswer;
     const step = typescript.findIndex((text, index) => text !== lua[index]);
     if (step < 0) continue;
     const difference = { typescript: typescript[step]!, lua: lua[step]!, step, kind, attempt: attempts[step]! };

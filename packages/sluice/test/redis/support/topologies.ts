@@ -72,8 +72,8 @@ export function serversOf(kind: ServerKind): Servers {
 /** GLIDE prints each error that it also throws. */
 Logger.init('off');
 
-/** GLIDE gives up after 250 ms by default, which a busy test machine can need for nothing at all. */
-const GLIDE_TIMEOUT = { requestTimeout: 30_000 };
+/** GLIDE gives up after 250 ms by default, and to connect after 2 s, which a busy test machine can need for nothing at all. */
+export const GLIDE_TIMEOUT = { requestTimeout: 30_000, advancedConfiguration: { connectionTimeout: 30_000 } };
 
 /** A client that nobody listens to ends the process at its first error; the failing command tells the test just as well. */
 function quiet<T extends { on(event: 'error', listener: () => void): unknown }>(client: T): T {

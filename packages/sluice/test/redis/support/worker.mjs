@@ -30,7 +30,11 @@ const CLIENTS = {
     const { redisStore } = await import('sluice/valkey-glide');
     Logger.init('off');
     const kind = shape === 'cluster' ? GlideClusterClient : GlideClient;
-    const client = await kind.createClient({ addresses, requestTimeout: 30_000 });
+    const client = await kind.createClient({
+      addresses,
+      requestTimeout: 30_000,
+      advancedConfiguration: { connectionTimeout: 30_000 },
+    });
     return (options) => redisStore(client, { ...options, raw: true });
   },
 };
