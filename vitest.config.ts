@@ -31,6 +31,9 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** Each may have servers, clusters and a browser of its own: beyond that it is memory that is short. */
+const MOST_WORKERS = 6;
+
 /** How long is waited for what should be there any moment: a busy machine is no failure. */
 const PATIENCE_MS = 30_000;
 
@@ -44,7 +47,7 @@ export default defineConfig({
     ],
     globalSetup: ['tools/servers/global-setup.ts'],
     // One more than there are cores: most files wait for servers, browsers and processes half of the time.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: Math.min(availableParallelism() + 1, MOST_WORKERS),
     sequence: { sequencer: LongestFirst },
     // Where a test hangs; the longest takes ten seconds, and on a machine with ten times the work a hundred.
     testTimeout: 300_000,

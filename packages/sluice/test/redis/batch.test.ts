@@ -5,7 +5,7 @@ import { limitOf } from '../../src/model/policy.ts';
 import { decideLogScript, decideManyScripts } from '../../src/redis/scripts.generated.ts';
 import { slotOf } from '../../src/redis/slot.ts';
 import { readMany, wirePolicy } from '../../src/redis/wire.ts';
-import { KINDS, randomCost, randomFrom, randomPolicy, randomStep, testSeed } from '../support/random.ts';
+import { KINDS, LATEST, randomCost, randomFrom, randomPolicy, randomStep, testSeed } from '../support/random.ts';
 import { type Twin, typescriptTwin } from '../support/reference.ts';
 import { type Connection, type Servers, serversOf, TOPOLOGIES } from './support/topologies.ts';
 
@@ -30,7 +30,7 @@ describe(`one call for many attempts, seed ${seed}`, () => {
       const twins = new Map<string, Twin>();
       let now = 1_763_280_000_123_456;
       for (let call = 0; call < 12; call += 1) {
-        now = Math.max(0, now + randomStep(random, policy));
+        now = Math.min(Math.max(0, now + randomStep(random, policy)), LATEST);
         const keys = Array.from(
           { length: random.whole(2, 40) },
           () => `{${seed}:${kind}:${round}}${random.whole(0, 6)}`,

@@ -5,6 +5,7 @@ import { limitOf } from '../../src/model/policy.ts';
 import type { Change, Verdicts } from '../../src/model/store.ts';
 import {
   KINDS,
+  LATEST,
   memoryOf,
   type Random,
   randomCost,
@@ -18,7 +19,6 @@ import { SERVER_KINDS } from './support/topologies.ts';
 
 const KEYS = 40;
 const STEPS = 120;
-const LATEST = 5e15;
 
 type Spent = NonNullable<Extract<Change, { verb: 'refund' }>['spent']>;
 

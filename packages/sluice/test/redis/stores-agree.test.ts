@@ -5,14 +5,12 @@
 import { describe, expect, it } from 'vitest';
 import { type Check, fixedWindow, manualClock, memoryStore, type Store, type Verdict } from '../../src/index.ts';
 import { limitOf } from '../../src/model/policy.ts';
-import { KINDS, randomCost, randomFrom, randomPolicy, randomStep, testSeed } from '../support/random.ts';
+import { KINDS, LATEST, randomCost, randomFrom, randomPolicy, randomStep, testSeed } from '../support/random.ts';
 import { connectedTo } from './support/connected.ts';
 import { SERVER_KINDS } from './support/topologies.ts';
 
 const KEYS = 40;
 const ATTEMPTS = 150;
-/** Microseconds; beyond it resetAt could leave the range of exact time. */
-const LATEST = 5e15;
 /** Never says no, so that what it is decided together with decides. */
 const ROOMY = fixedWindow({ name: 'roomy', limit: Number.MAX_SAFE_INTEGER, window: '36500d' });
 

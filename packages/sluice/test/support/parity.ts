@@ -6,7 +6,7 @@ import { limitOf, type Policy } from '../../src/model/policy.ts';
 import type { Verdict } from '../../src/model/store.ts';
 import type { RunScript, Script } from '../../src/redis/run-script.ts';
 import { wirePolicy } from '../../src/redis/wire.ts';
-import { KINDS, type Kind, type Random, randomCost, randomFrom, randomPolicy, randomStep } from './random.ts';
+import { KINDS, type Kind, LATEST, type Random, randomCost, randomFrom, randomPolicy, randomStep } from './random.ts';
 import { typescriptTwin } from './reference.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -29,7 +29,7 @@ function randomTrace(random: Random, kind: Kind, length: number): Attempt[] {
   let now = random.pick([0, 1_000_000, 1_763_280_000_123_456]);
   return Array.from({ length }, () => {
     if (random.real() < 0.01) policy = randomPolicy(random, kind);
-    now = Math.max(0, now + randomStep(random, policy));
+    now = Math.min(Math.max(0, now + randomStep(random, policy)), LATEST);
     return { now, cost: randomCost(random, limitOf(policy)), policy };
   });
 }

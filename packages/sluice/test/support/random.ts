@@ -93,6 +93,9 @@ export function randomPolicy(random: Random, kind: Kind): Policy {
   return policyOf(kind, { limit, window, capacity, rate });
 }
 
+/** Microseconds; beyond it resetAt could leave the range of exact time. The steps of slow policies are decades. */
+export const LATEST = 5e15;
+
 /** The time, in microseconds, after which nothing an attempt did counts any more. */
 export function memoryOf(policy: Policy): number {
   switch (policy.algorithm) {
