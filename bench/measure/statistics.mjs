@@ -9,6 +9,8 @@ export function median(numbers) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
+export const mean = (numbers) => numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
+
 export function summary(samples) {
   return { median: median(samples), min: Math.min(...samples), max: Math.max(...samples), samples };
 }

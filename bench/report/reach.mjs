@@ -178,7 +178,7 @@ function middlewareRows(middleware) {
 }
 
 function addedBy(cell, variant) {
-  return cell?.work.find((one) => one.variant === variant)?.added.median;
+  return cell?.work.find((one) => one.variant === variant)?.added.mean;
 }
 
 function leaseRows(leases) {

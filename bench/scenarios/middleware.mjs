@@ -7,7 +7,7 @@ import autocannon from 'autocannon';
 import { FLOORS, FRAMEWORKS, KEY_HEADER, PEERS, VARIANTS } from '../contenders/middleware.mjs';
 import { startWorker } from '../measure/child.mjs';
 import { interleave } from '../measure/rounds.mjs';
-import { pairedRatio, summarise, summary } from '../measure/statistics.mjs';
+import { mean, pairedRatio, summarise, summary } from '../measure/statistics.mjs';
 import { count, micros, ratio, spread } from '../report/format.mjs';
 
 const WORKER = fileURLToPath(new URL('../measure/middleware-worker.mjs', import.meta.url));
@@ -16,8 +16,8 @@ const USERS = 100;
 const CONNECTIONS = 32;
 /** `warmUp`: before the first round, until the code of all is compiled. A cold server would tell of that alone. */
 const SIZES = {
-  quick: { rounds: 3, requests: 600, warmUp: 1200, inMemory: { rounds: 20, requests: 100, warmUp: 3000 } },
-  full: { rounds: 40, requests: 1000, warmUp: 8000, inMemory: { rounds: 200, requests: 400, warmUp: 20_000 } },
+  quick: { rounds: 3, requests: 600, warmUp: 1200, inMemory: { rounds: 80, requests: 50, warmUp: 3000 } },
+  full: { rounds: 40, requests: 1000, warmUp: 8000, inMemory: { rounds: 1000, requests: 50, warmUp: 15_000 } },
 };
 
 export async function middlewareScenario({ quick, progress }) {
@@ -67,22 +67,31 @@ async function measureRates({ framework, size, progress }) {
   }
 }
 
-/** Differences within a round, where all met the same weather, and of these the median. */
+/** How many parts the rounds are told in, so that a spread can be seen. */
+const PARTS = 8;
+
+/** Means, not medians: garbage is collected in one slice of many, and is part of the work. */
 async function measureWork(framework, size) {
   const worker = startWorker(CPU_WORKER, { silent: true });
   try {
-    const records = new Map(
-      await worker.ask({ do: 'measure', framework, variants: [...VARIANTS, ...FLOORS], ...size }),
-    );
-    const bare = records.get('bare');
-    return [...records].map(([variant, own]) => ({
-      ...labels(framework, variant),
-      ...summarise(own),
-      added: summary(own.map(({ cpuMicros }, round) => cpuMicros - bare[round].cpuMicros)),
-    }));
+    const variants = [...VARIANTS, ...FLOORS];
+    const records = new Map(await worker.ask({ do: 'measure', framework, variants, ...size }));
+    const bare = partMeans(records.get('bare'));
+    return [...records].map(([variant, own]) => {
+      const parts = partMeans(own);
+      const added = parts.map((micros, part) => micros - bare[part]);
+      return { ...labels(framework, variant), cpuMicros: mean(parts), added: { ...summary(added), mean: mean(added) } };
+    });
   } finally {
     await worker.stop();
   }
+}
+
+function partMeans(records) {
+  const size = Math.floor(records.length / PARTS);
+  return Array.from({ length: PARTS }, (_, part) =>
+    mean(records.slice(part * size, (part + 1) * size).map(({ cpuMicros }) => cpuMicros)),
+  );
 }
 
 function labels(framework, variant) {
@@ -146,15 +155,16 @@ function rateTable({ framework, rows }) {
 }
 
 function workTable({ framework, work }) {
-  const peer = work.find(({ variant }) => variant === 'peer').added.median;
+  const peer = work.find(({ variant }) => variant === 'peer').added.mean;
   return {
     title: `${framework}: CPU of a request`,
-    columns: ['server', 'us/request', 'added us', 'vs the peer'],
+    columns: ['server', 'us/request', 'added us', 'min-max', 'vs the peer'],
     rows: work.map(({ name, cpuMicros, added }) => [
       name,
-      micros(cpuMicros.median),
-      micros(added.median),
-      ratio(added.median / peer),
+      micros(cpuMicros),
+      micros(added.mean),
+      spread(added, micros),
+      ratio(added.mean / peer),
     ]),
     notes: [
       'All in one process, in turns, over connections in memory: parser, framework and response are real, the system calls are left out.',

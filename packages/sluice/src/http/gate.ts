@@ -15,7 +15,7 @@ import { byIp } from './by-ip.ts';
 import { type Denial, denialOf } from './denial.ts';
 import {
   checkPolicies,
-  fieldsOf,
+  formsOf,
   type HeaderForm,
   type HeaderValues,
   type HeaderWriter,
@@ -165,7 +165,7 @@ function headersOf(
   policies: readonly Policy[],
   path: string,
 ): HeaderWriter {
-  return typeof headers === 'function' ? headers : writerOf(policies, fieldsOf(headers, path));
+  return typeof headers === 'function' ? headers : writerOf(policies, formsOf(headers, path));
 }
 
 /** Those that were given, or those that a limiter with constant policies says it has. */

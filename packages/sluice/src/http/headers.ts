@@ -1,6 +1,6 @@
 /**
  * The RateLimit headers, in the syntax of each draft that clients ask for. They emit the syntax of draft 11; they do not claim
- * to comply, because it still moves: a new draft is a new row in FORMS.
+ * to comply, because it still moves: a new draft is a new entry in FORMS.
  *
  * Rounding happens here and nowhere else, and always upwards. `q` over `w` is the rate a policy sustains, so the window of a
  * bucket and of GCRA is the time in which all of its capacity comes back. `t` is when there is more to have: when this same
@@ -32,21 +32,18 @@ export interface HeaderOptions {
  */
 export function headerWriter(policies: readonly Policy[], options: HeaderOptions = {}): HeaderWriter {
   checkOptionNames(options, ['form'], 'headerWriter');
-  return writerOf(checkPolicies(policies, 'headerWriter(policies)'), fieldsOf(options.form, 'headerWriter.form'));
+  return writerOf(checkPolicies(policies, 'headerWriter(policies)'), formsOf(options.form, 'headerWriter.form'));
 }
 
 /** The same from what was checked elsewhere. */
-export function writerOf(policies: readonly Policy[], fields: readonly Field[]): HeaderWriter {
-  if (fields.length === 0) return () => NO_HEADERS;
+export function writerOf(policies: readonly Policy[], forms: readonly Form[]): HeaderWriter {
+  const [first, ...others] = forms;
+  if (first === undefined) return () => NO_HEADERS;
   const linesFor = lineFinder(policies);
+  if (others.length === 0) return (result) => first(result, linesFor(result.decisions));
   return (result) => {
-    const headers: Record<string, string> = {};
     const lines = linesFor(result.decisions);
-    for (const [name, write] of fields) {
-      const value = write(result, lines);
-      if (value !== '') headers[name] = value;
-    }
-    return headers;
+    return Object.assign({}, ...forms.map((form) => form(result, lines)));
   };
 }
 
@@ -65,7 +62,7 @@ export interface RateLimitHeadersOptions extends HeaderOptions {
 export function rateLimitHeaders(result: RateLimitResult, options: RateLimitHeadersOptions = {}): HeaderValues {
   checkOptionNames(options, ['form', 'policies'], 'rateLimitHeaders');
   const policies = checkPolicies(options.policies, 'rateLimitHeaders.policies');
-  return writerOf(policies, fieldsOf(options.form, 'rateLimitHeaders.form'))(result);
+  return writerOf(policies, formsOf(options.form, 'rateLimitHeaders.form'))(result);
 }
 
 /** `Retry-After`: whole seconds, at least 1; undefined when the attempt was allowed, or never will be. */
@@ -121,36 +118,33 @@ function lineFinder(policies: readonly Policy[]): (decisions: readonly Decision[
   };
 }
 
-export type Field = readonly [name: string, write: (result: RateLimitResult, lines: Lines) => string];
-
-const OLD_POLICY: Field = ['RateLimit-Policy', (_, lines) => lines.oldPolicies];
+/** Each makes its headers in one go, because every request waits for it. */
+export type Form = (result: RateLimitResult, lines: Lines) => HeaderValues;
 
 /** Oldest first: where two write the same header, the newer one wins. */
-const FORMS: Readonly<Record<HeaderDraft, readonly Field[]>> = {
-  legacy: [
-    ['X-RateLimit-Limit', ({ limit }) => `${whole(limit)}`],
-    ['X-RateLimit-Remaining', ({ remaining }) => `${whole(remaining)}`],
-    ['X-RateLimit-Reset', ({ resetAt }) => `${whole(resetAt)}`],
-  ],
-  'draft-6': [
-    OLD_POLICY,
-    ['RateLimit-Limit', ({ limit }) => `${whole(limit)}`],
-    ['RateLimit-Remaining', ({ remaining }) => `${whole(remaining)}`],
-    ['RateLimit-Reset', (result) => `${effectiveWindow(result)}`],
-  ],
-  'draft-7': [
-    OLD_POLICY,
-    [
-      'RateLimit',
-      (result) =>
-        `limit=${whole(result.limit)}, remaining=${whole(result.remaining)}, reset=${effectiveWindow(result)}`,
-    ],
-  ],
-  'draft-11': [
-    ['RateLimit-Policy', (_, lines) => lines.policies],
-    ['RateLimit', ({ decisions }, lines) => writeStates(decisions, lines.each)],
-  ],
+const FORMS: Readonly<Record<HeaderDraft, Form>> = {
+  legacy: ({ limit, remaining, resetAt }) => ({
+    'X-RateLimit-Limit': `${whole(limit)}`,
+    'X-RateLimit-Remaining': `${whole(remaining)}`,
+    'X-RateLimit-Reset': `${whole(resetAt)}`,
+  }),
+  'draft-6': (result, lines) => ({
+    ...oldPolicies(lines),
+    'RateLimit-Limit': `${whole(result.limit)}`,
+    'RateLimit-Remaining': `${whole(result.remaining)}`,
+    'RateLimit-Reset': `${effectiveWindow(result)}`,
+  }),
+  'draft-7': (result, lines) => ({
+    ...oldPolicies(lines),
+    RateLimit: `limit=${whole(result.limit)}, remaining=${whole(result.remaining)}, reset=${effectiveWindow(result)}`,
+  }),
+  'draft-11': ({ decisions }, { policies, each }) =>
+    decisions.length === 0 ? NO_HEADERS : { 'RateLimit-Policy': policies, RateLimit: writeStates(decisions, each) },
 };
+
+function oldPolicies({ oldPolicies }: Lines): HeaderValues {
+  return oldPolicies === '' ? NO_HEADERS : { 'RateLimit-Policy': oldPolicies };
+}
 
 function writeStates(decisions: readonly Decision[], lines: readonly Line[]): string {
   let text = '';
@@ -179,13 +173,13 @@ const DRAFTS = Object.keys(FORMS) as readonly HeaderDraft[];
 const BY_PURPOSE = { draft: ['draft-11'], both: ['draft-11', 'legacy'], none: [] } as const;
 
 /** Which headers to write; without a word on it those of the newest draft. */
-export function fieldsOf(form: unknown, path: string): readonly Field[] {
+export function formsOf(form: unknown, path: string): readonly Form[] {
   const chosen = draftsOf(form === undefined ? 'draft' : form);
   if (!chosen.every((draft) => DRAFTS.includes(draft))) throw invalidForm(form, path);
   if (chosen.includes('draft-11') && chosen.includes('draft-7')) {
     throw invalidOption(path, "'draft-11' or 'draft-7': both write RateLimit, each in its own way", new Kind('both'));
   }
-  return [...new Map(DRAFTS.filter((draft) => chosen.includes(draft)).flatMap((draft) => FORMS[draft]))];
+  return DRAFTS.filter((draft) => chosen.includes(draft)).map((draft) => FORMS[draft]);
 }
 
 function draftsOf(form: unknown): readonly HeaderDraft[] {
