@@ -16,7 +16,7 @@ const USERS = 100;
 const CONNECTIONS = 32;
 /** `warmUp`: before the first round, until the code of all is compiled. A cold server would tell of that alone. */
 const SIZES = {
-  quick: { rounds: 3, requests: 600, warmUp: 1200, inMemory: { rounds: 80, requests: 50, warmUp: 3000 } },
+  quick: { rounds: 3, requests: 450, warmUp: 900, inMemory: { rounds: 40, requests: 25, warmUp: 800 } },
   full: { rounds: 40, requests: 1000, warmUp: 8000, inMemory: { rounds: 1000, requests: 50, warmUp: 15_000 } },
 };
 
