@@ -70,7 +70,7 @@ async function openRedis(options: StoreOptions & RedisConnection, metrics: Metri
   const bare = redisStore(client, { raw: true, prefix, hashKeys });
   // One for both, or a limit would hold twice while Redis is away.
   const instead = to === 'local' ? inOneTable(memoryStore()) : to;
-  const within = (timeout: Duration): Store =>
+  const storeWithin = (timeout: Duration): Store =>
     layered(
       bare,
       deadline({ timeout }),
@@ -83,8 +83,8 @@ async function openRedis(options: StoreOptions & RedisConnection, metrics: Metri
       }),
       denyCache(),
     );
-  const store = within(given ?? DEADLINE);
-  const hurried = given === undefined ? within(HURRIED_DEADLINE) : store;
+  const store = storeWithin(given ?? DEADLINE);
+  const hurried = given === undefined ? storeWithin(HURRIED_DEADLINE) : store;
   await connect(client, log);
   return {
     store,

@@ -1,6 +1,6 @@
 /**
  * `request.rateLimit` in Express, as a getter of Express's own requests like its `ip` and `path`. Express changes the prototype of every
- * request, which gives each a hidden class of its own: there a new property costs more than everything else a limit does.
+ * request, which gives each a hidden class of its own: a new property on it makes another class, and more garbage (docs/decisions/0018).
  */
 import type { RateLimitResult } from '../model/decision.ts';
 
@@ -24,10 +24,11 @@ export function setResult(request: Limited, result: RateLimitResult | undefined)
 function prepare(prototype: object): boolean {
   let shared = prototype;
   while (Object.hasOwn(shared, 'app')) shared = Object.getPrototypeOf(shared);
-  const isExpress = shared !== prototype && (withGetter.has(shared) || !(NAME in shared));
-  if (isExpress && !withGetter.has(shared)) define(shared);
-  known.set(prototype, isExpress);
-  return isExpress;
+  // Without Express there is nothing in between, and a property that is somebody else's stays theirs.
+  if (shared !== prototype && !(NAME in shared)) define(shared);
+  const hasGetter = withGetter.has(shared);
+  known.set(prototype, hasGetter);
+  return hasGetter;
 }
 
 function define(shared: object): void {
