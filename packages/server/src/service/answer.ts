@@ -7,8 +7,13 @@ export interface Answer {
 
 /** A number that is none (a cost that never fits is allowed after Infinity) becomes null, as JSON has it. */
 export function json(status: number, value: unknown, headers?: Answer['headers']): Answer {
+  return jsonText(status, JSON.stringify(value), headers);
+}
+
+/** What is JSON already. */
+export function jsonText(status: number, value: string, headers?: Answer['headers']): Answer {
   const all = headers === undefined ? JSON_TYPE : { ...JSON_TYPE, ...headers };
-  return { status, headers: all, body: `${JSON.stringify(value)}\n` };
+  return { status, headers: all, body: `${value}\n` };
 }
 
 const JSON_TYPE: Answer['headers'] = { 'Content-Type': 'application/json' };

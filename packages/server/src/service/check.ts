@@ -4,14 +4,15 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { AttemptEntry, Policy, RateLimitResult } from 'sluice';
-import { denial, type HeaderValues, type Key, type RequestView, rateLimitHeaders } from 'sluice/http';
+import { denial, type HeaderValues, type HeaderWriter, headerWriter, type Key, type RequestView } from 'sluice/http';
 import { applyRules, spendsOfAll } from '../config/apply-rules.ts';
 import { kindOf } from '../config/fields.ts';
 import { type KeySources, parseKey } from '../config/key-expression.ts';
-import { type Answer, json } from './answer.ts';
+import { type Answer, json, jsonText } from './answer.ts';
 import { namedPolicy, readCost, readKey } from './ask.ts';
 import { HttpError, invalidField } from './http-error.ts';
 import type { LiveLimits } from './live-limits.ts';
+import { resultsJson } from './result-json.ts';
 
 export interface CheckRequest {
   readonly request: IncomingMessage;
@@ -56,10 +57,24 @@ async function answerOf(
   request: IncomingMessage,
   deny: number | undefined,
 ): Promise<Answer> {
-  const headers = rateLimitHeaders(result, { policies, form: 'both' });
+  const headers = writerFor(policies)(result);
   if (!result.allowed) return denied(result, headers, request, deny);
   if (result.delay !== null) await slot(result.delay, request);
-  return json(200, withoutKeys(result), headers);
+  return jsonText(200, resultsJson(withoutKeys(result)), headers);
+}
+
+/** Of policies by themselves, which are nearly all: what headers say of one never changes. */
+const writers = new WeakMap<Policy, HeaderWriter>();
+
+function writerFor(policies: readonly Policy[]): HeaderWriter {
+  const [policy, ...others] = policies;
+  if (policy === undefined || others.length > 0) return headerWriter(policies, { form: 'both' });
+  let writer = writers.get(policy);
+  if (writer === undefined) {
+    writer = headerWriter(policies, { form: 'both' });
+    writers.set(policy, writer);
+  }
+  return writer;
 }
 
 /** The key may be a secret of the client, such as its API key: it is not for whoever sees the gateway's answer. */

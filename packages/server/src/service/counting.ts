@@ -7,6 +7,7 @@ import { type Check, type MaybePromise, type Policy, SluiceError, type Store, ty
 import type { Layer } from 'sluice/layers';
 import { StoreError } from './http-error.ts';
 import type { LiveDecision } from './live.ts';
+import { isPromise } from './maybe-promise.ts';
 import type { Metrics, Outcome } from './metrics.ts';
 
 export interface Naming {
@@ -23,9 +24,10 @@ export function counting(metrics: Metrics, naming: Naming): Layer {
       return { policy: label, key, allowed };
     };
     const answered = (decisions: readonly LiveDecision[], source: string, startedAt: number): void => {
-      const seconds = (performance.now() - startedAt) / 1e3;
+      const now = performance.now();
+      const seconds = (now - startedAt) / 1e3;
       metrics.checked(seconds);
-      metrics.live.answered(decisions, source, seconds);
+      metrics.live.answered(decisions, source, seconds, now);
     };
     const count = (checks: readonly Check[], answer: Verdicts, startedAt: number): Verdicts => {
       const { verdicts, source } = answer;
@@ -78,8 +80,4 @@ function translated<T>(ask: () => MaybePromise<T>): MaybePromise<T> {
 
 function translate(error: unknown): unknown {
   return error instanceof SluiceError ? error : new StoreError('the store failed', { cause: error });
-}
-
-function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
-  return typeof (value as Promise<T> | undefined)?.then === 'function';
 }

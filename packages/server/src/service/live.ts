@@ -58,9 +58,9 @@ export class Live {
     this.#startedAt = now();
   }
 
-  /** One answer of the store: its decisions, who gave it, and how many seconds that took. */
-  answered(decisions: readonly LiveDecision[], source: string, seconds: number): void {
-    const second = this.#current();
+  /** One answer of the store: its decisions, who gave it, and how many seconds that took until now. */
+  answered(decisions: readonly LiveDecision[], source: string, seconds: number, now = this.#now()): void {
+    const second = this.#secondOf(now);
     second.answers += 1;
     if (source === 'fallback' || source === 'fail-closed') second.fallbacks += 1;
     if (source === 'store') second.durations[bucketOf(seconds)]! += 1;
@@ -99,8 +99,8 @@ export class Live {
     };
   }
 
-  #current(): Second {
-    const number = Math.floor(this.#now() / 1e3);
+  #secondOf(now: number): Second {
+    const number = Math.floor(now / 1e3);
     const place = number % (MAX_SECONDS + 1);
     const found = this.#ring[place];
     if (found?.number === number) return found;
@@ -175,9 +175,10 @@ function storeOf(recent: readonly Second[]): LiveView['store'] {
 
 /** Durations by powers of 1.2 from a microsecond on: a quantile is at most a fifth too high, and a minute still has a place. */
 const [SMALLEST_SECONDS, STEP, BUCKETS] = [1e-6, 1.2, 100];
+const LOG_STEP = Math.log(STEP);
 
 function bucketOf(seconds: number): number {
-  const steps = Math.ceil(Math.log(seconds / SMALLEST_SECONDS) / Math.log(STEP));
+  const steps = Math.ceil(Math.log(seconds / SMALLEST_SECONDS) / LOG_STEP);
   return Math.min(BUCKETS - 1, Math.max(0, steps));
 }
 

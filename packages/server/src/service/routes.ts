@@ -1,15 +1,17 @@
 /** What there is to ask: every route, what it is for, and who answers. The description at /openapi.json is held against this table. */
 import type { IncomingMessage } from 'node:http';
 import type { EnvoySettings } from '../envoy/settings.ts';
-import { type Answer, json, text } from './answer.ts';
+import { type Answer, json, jsonText, text } from './answer.ts';
 import { answerAll } from './batch.ts';
 import { checkPolicies, checkRules } from './check.ts';
 import { ENVOY_ROUTES } from './envoy-routes.ts';
 import { HttpError } from './http-error.ts';
 import { liveView } from './live-view.ts';
+import { isPromise } from './maybe-promise.ts';
 import type { Metrics } from './metrics.ts';
 import type { OpenStore } from './open-store.ts';
 import { type BodyLimits, readJson } from './read-body.ts';
+import { resultsJson } from './result-json.ts';
 import type { Access } from './token.ts';
 import { attempt, block, peek, refund, reserve, reset, settle, unblock, type Verb, type VerbContext } from './verbs.ts';
 
@@ -41,21 +43,27 @@ export interface Route {
   handle(asked: Asked, context: RouteContext): Promise<Answer>;
 }
 
-function verbRoute(path: string, access: Access, verb: Verb): Route {
+function verbRoute(
+  path: string,
+  access: Access,
+  verb: Verb,
+  write: (answer: object) => string = JSON.stringify,
+): Route {
   return {
     methods: ['POST'],
     path,
     access,
     async handle({ request }, context) {
       const body = await readJson(request, context.bodyLimits);
-      return json(200, await answerAll(verb, body, context, context.onError));
+      const answer = answerAll(verb, body, context, context.onError);
+      return jsonText(200, write(isPromise(answer) ? await answer : answer));
     },
   };
 }
 
 export const ROUTES: readonly Route[] = [
-  verbRoute('/v1/attempt', 'use', attempt),
-  verbRoute('/v1/peek', 'use', peek),
+  verbRoute('/v1/attempt', 'use', attempt, resultsJson),
+  verbRoute('/v1/peek', 'use', peek, resultsJson),
   verbRoute('/v1/reserve', 'use', reserve),
   verbRoute('/v1/settle', 'use', settle),
   verbRoute('/v1/refund', 'change', refund),

@@ -1,5 +1,5 @@
 /** The verbs of the API: one JSON object in, one out. Each is the limiter's verb of that name. */
-import type { Duration, RateLimitResult } from 'sluice';
+import type { Duration, MaybePromise, RateLimitResult } from 'sluice';
 import { type Fields, isFields, kindOf } from '../config/fields.ts';
 import { ASK_FIELDS, type Ask, readAsk, readCost, readItem } from './ask.ts';
 import type { Holds } from './holds.ts';
@@ -12,7 +12,7 @@ export interface VerbContext {
 }
 
 /** `at` is what stands before a field's name in errors. */
-export type Verb = (value: unknown, at: string, context: VerbContext) => Promise<object>;
+export type Verb = (value: unknown, at: string, context: VerbContext) => MaybePromise<object>;
 
 const SUBJECT_FIELDS = ASK_FIELDS.filter((field) => field !== 'cost');
 
@@ -20,14 +20,15 @@ function asked(fields: Fields, at: string, { config }: LiveLimits): Ask {
   return readAsk(fields, at, config, Date.now());
 }
 
-export const attempt: Verb = async (value, at, { limits }) => {
+/** This and the next without a promise where the store needs none. */
+export const attempt: Verb = (value, at, { limits }) => {
   const { key, cost, policies } = asked(readItem(value, at, ASK_FIELDS), at, limits);
-  return limits.limiter.attempt(key, { cost, context: { policies } });
+  return limits.limiter.attempt.atOnce!(key, { cost, context: { policies } });
 };
 
-export const peek: Verb = async (value, at, { limits }) => {
+export const peek: Verb = (value, at, { limits }) => {
   const { key, cost, policies } = asked(readItem(value, at, ASK_FIELDS), at, limits);
-  return limits.limiter.peek(key, { cost, context: { policies } });
+  return limits.limiter.peek.atOnce!(key, { cost, context: { policies } });
 };
 
 export const refund: Verb = async (value, at, { limits }) => {

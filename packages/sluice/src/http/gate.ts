@@ -3,7 +3,7 @@
  * the view, sets the headers it is given before the response exists, and either goes on or sends the response it is given.
  * Everything that can be known or refused beforehand is, when the gate is made.
  */
-import type { AtOnce, AttemptOptions, Limiter } from '../limiter/limiter.ts';
+import type { AttemptOptions, Limiter } from '../limiter/limiter.ts';
 import { checkCost } from '../model/attempt.ts';
 import type { RateLimitResult } from '../model/decision.ts';
 import { Kind, type Mistake, SluiceError } from '../model/errors.ts';
@@ -138,8 +138,7 @@ export function gateOf<Native, Context>(
 function promptAttempt<Context>(
   limiter: Limiter<Context>,
 ): (key: string, how: Attempt<Context>) => MaybePromise<RateLimitResult> {
-  const { atOnce } = limiter.attempt as AtOnce<Context>;
-  return atOnce ?? ((key, how) => limiter.attempt(key, how));
+  return limiter.attempt.atOnce ?? ((key, how) => limiter.attempt(key, how));
 }
 
 const SKIPPED: GateDecision = Object.freeze({

@@ -46,15 +46,15 @@ interface AttemptForms<Context> {
 }
 
 /** One key, or several at once: `attempt('user:42', { cost: 5 })`, `attempt([{ key: 'user:42', cost: 5 }, { key: 'everyone', policy }])`. */
-export type AttemptVerb<Context> = AttemptForms<Context>['attempt'];
+export type AttemptVerb<Context> = AttemptForms<Context>['attempt'] & AtOnce<Context>;
 
 /**
- * For servers: the same answer without a promise around it, in the most common case: one policy for all, cost 1, and a store that never
- * waits. Then it throws where `attempt` rejects. It belongs to the function `attempt` itself, so that a limiter with an `attempt` of its own is
- * never bypassed.
+ * For servers, where a promise costs more than the decision: the same of one key, answered without a promise by a store that never waits.
+ * Then it throws where the verb rejects. It belongs to the function `attempt` itself, so that a limiter with an `attempt` of its own is never
+ * bypassed.
  */
-export interface AtOnce<Context> {
-  readonly atOnce?: ((key: string, options?: AttemptOptions<Context>) => MaybePromise<RateLimitResult>) | undefined;
+interface AtOnce<Context> {
+  atOnce?(key: string, options?: AttemptOptions<Context>): MaybePromise<RateLimitResult>;
 }
 
 export interface Limiter<Context = unknown> extends ChangeVerbs<Context>, WaitVerbs<Context> {
@@ -84,6 +84,27 @@ export function limiterOver<Context>(options: LimiterOptions<Context>): Limiter<
   const timers = options.timers === undefined ? systemTimers : checkTimers(options.timers, 'createLimiter.timers');
   const core: Core<Context> = { store, policiesFor, timers, freed: (key) => lines.wakeHeads(key) };
 
+  /** Throws what is refused, and answers without a promise where the store does. */
+  const ask = (
+    key: string,
+    options: AttemptOptions<Context> | undefined,
+    verb: string,
+    how?: DecideOptions,
+  ): MaybePromise<RateLimitResult> => {
+    if (options !== undefined) checkOptionNames(options, ATTEMPT_OPTIONS, verb);
+    checkKey(key);
+    const cost = options?.cost === undefined ? 1 : checkCost(options.cost);
+    const policies = policiesFor(options?.context);
+    const { one } = store.decide;
+    if (one !== undefined && how === undefined && policies.length === 1) {
+      const policy = policies[0]!;
+      return resultOfOne(policy, one(key, policy, cost));
+    }
+    const checks = policies.map((policy) => ({ key, policy, cost }));
+    const answer = store.decide(checks, how);
+    return 'then' in answer ? resultLater(checks, answer) : resultOf(checks, answer);
+  };
+
   /** One promise, whatever happens: an async function around a store that answers at once would make three. */
   const decide = (
     key: string,
@@ -92,18 +113,7 @@ export function limiterOver<Context>(options: LimiterOptions<Context>): Limiter<
     how?: DecideOptions,
   ): Promise<RateLimitResult> => {
     try {
-      if (options !== undefined) checkOptionNames(options, ATTEMPT_OPTIONS, verb);
-      checkKey(key);
-      const cost = options?.cost === undefined ? 1 : checkCost(options.cost);
-      const policies = policiesFor(options?.context);
-      const { one } = store.decide;
-      if (one !== undefined && how === undefined && policies.length === 1) {
-        const policy = policies[0]!;
-        return Promise.resolve(resultOfOne(policy, one(key, policy, cost)));
-      }
-      const checks = policies.map((policy) => ({ key, policy, cost }));
-      const answer = store.decide(checks, how);
-      return 'then' in answer ? resultLater(checks, answer) : Promise.resolve(resultOf(checks, answer));
+      return Promise.resolve(ask(key, options, verb, how));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -122,19 +132,16 @@ export function limiterOver<Context>(options: LimiterOptions<Context>): Limiter<
 
   const isChosen = typeof (options.policy ?? options.policies) === 'function';
   const constant = isChosen ? undefined : policiesFor();
-  const attempt = (key: Keys, options?: AttemptOptions<Context>): Promise<RateLimitResult> =>
-    typeof key === 'string' ? decide(key, options, 'attempt') : decideSeveral(key, options, 'attempt');
-  /** Apart from `decide`, which is faster without a second way out. */
-  const atOnce: AtOnce<Context>['atOnce'] = (key, options) => {
-    const { one } = store.decide;
-    if (one === undefined || options !== undefined || constant?.length !== 1) return decide(key, options, 'attempt');
-    return resultOfOne(constant[0]!, one(checkKey(key), constant[0]!, 1));
-  };
+  const verbOf = (verb: string, how?: DecideOptions): AttemptVerb<Context> =>
+    Object.assign(
+      (key: Keys, options?: AttemptOptions<Context>) =>
+        typeof key === 'string' ? decide(key, options, verb, how) : decideSeveral(key, options, verb, how),
+      { atOnce: (key: string, options?: AttemptOptions<Context>) => ask(key, options, verb, how) },
+    );
   return {
     policies: constant,
-    attempt: Object.assign(attempt, { atOnce }),
-    peek: (key: Keys, options?: AttemptOptions<Context>) =>
-      typeof key === 'string' ? decide(key, options, 'peek', DRY_RUN) : decideSeveral(key, options, 'peek', DRY_RUN),
+    attempt: verbOf('attempt'),
+    peek: verbOf('peek', DRY_RUN),
     reserve: (key, options) => reserve(core, key, options),
     ...changeVerbs(core),
     ...waitVerbs(core, lines),

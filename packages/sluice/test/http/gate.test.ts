@@ -279,8 +279,13 @@ describe('options are refused when the gate is made', () => {
 describe('for adapters', () => {
   const limiter = limiterFor(tokenBucket({ capacity: 100, refillRate: 1 }));
 
-  test('is decided at once where nothing has to be waited for', () => {
-    expect(gateOf({ limiter }, 'rateLimit')(viewOf())).toMatchObject({ allowed: true, result: { source: 'store' } });
+  test.each<[string, Partial<GateOptions>]>([
+    ['in the common case', {}],
+    ['also of a cost', { cost: 5 }],
+    ['also under several policies', { limiter: createLimiter({ policies: [policy, { ...policy, name: 'other' }] }) }],
+  ])('is decided at once where nothing has to be waited for, %s', (_title, options) => {
+    const decision = gateOf({ limiter, ...options }, 'rateLimit')(viewOf());
+    expect(decision).toMatchObject({ allowed: true, result: { source: 'store' } });
   });
 
   test('and throws then', () => {
@@ -295,7 +300,6 @@ describe('for adapters', () => {
     ['a key that has to be found out', { key: async () => 'ada' }],
     ['a cost that has to be found out', { cost: () => 1 }],
     ['a question whether to skip', { skip: () => false }],
-    ['several policies', { limiter: createLimiter({ policies: [policy, { ...policy, name: 'other' }] }) }],
   ])('later: %s', async (_title, options) => {
     const decision = gateOf({ limiter, ...options }, 'rateLimit')(viewOf());
     expect(decision).toBeInstanceOf(Promise);
