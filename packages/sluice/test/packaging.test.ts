@@ -97,14 +97,17 @@ describe('package', () => {
     expect(bytes, 'it has become much smaller: lower the bound').toBeGreaterThan(most * 0.9);
   });
 
-  test('packs its code, its types and its licence', async () => {
+  test('packs its code, its types, the pages of its errors and its licence', async () => {
     const { stdout } = await promisify(execFile)('npm', ['pack', '--dry-run', '--json'], {
       cwd: fileURLToPath(folder),
     });
     const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
     const packed = files.map(({ path }) => path);
     expect(packed).toContain('LICENSE');
-    expect(packed.filter((path) => !path.startsWith('dist/')).sort()).toEqual(['LICENSE', 'README.md', 'package.json']);
+    const pages = readdirSync(new URL('../../docs/errors', folder)).map((page) => `docs/errors/${page}`);
+    expect(packed.filter((path) => !path.startsWith('dist/')).sort()).toEqual(
+      ['LICENSE', 'README.md', 'package.json', ...pages].sort(),
+    );
     expect(packed.filter((path) => path.includes('.test.'))).toEqual([]);
   });
 });

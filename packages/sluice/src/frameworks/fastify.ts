@@ -102,7 +102,7 @@ function hookOf({ enter, conclude }: Entrance<FastifyRequest>): FastifyHook {
     }
     for (const name in decision.headers) reply.header(lowerCase(name), decision.headers[name]);
     view.native.rateLimit = decision.result;
-    concludeOnClose(reply.raw, conclude, decision, view);
+    if (conclude !== undefined) concludeOnClose(reply.raw, conclude, decision, view);
     done();
   };
   return (request, reply, done) => {

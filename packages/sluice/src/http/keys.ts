@@ -21,7 +21,8 @@ export function byHeader(name: string): Key {
   if (header === 'x-forwarded-for' || header === 'forwarded') {
     throw invalidOption('byHeader(name)', 'byIp({ trustedProxies }) instead: clients can write this header', name);
   }
-  return (view) => labelled(`header:${header}`, view.header(header));
+  const label = `header:${header}:`;
+  return (view) => labelled(label, view.header(header));
 }
 
 export type UserId = string | number | bigint | null | undefined;
@@ -29,7 +30,7 @@ export type UserId = string | number | bigint | null | undefined;
 /** Whoever is logged in. Nobody is when the function gives undefined, null or ''. */
 export function byUser<Native = unknown>(userOf: (request: Native, view: RequestView<Native>) => UserId): Key<Native> {
   if (typeof userOf !== 'function') throw invalidOption('byUser(fn)', 'a function', Kind.of(userOf));
-  return (view) => labelled('user', textOf(userOf(view.native as Native, view)));
+  return (view) => labelled('user:', textOf(userOf(view.native as Native, view)));
 }
 
 function textOf(id: unknown): string | undefined {
@@ -45,7 +46,7 @@ function textOf(id: unknown): string | undefined {
 }
 
 function labelled(label: string, value: string | undefined): string | undefined {
-  return value === undefined || value === '' ? undefined : `${label}:${value}`;
+  return value === undefined || value === '' ? undefined : label + value;
 }
 
 /** Method and route. By the pattern where the adapter knows it, by the path where not: then each id in a path is a route. */
