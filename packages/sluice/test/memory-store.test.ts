@@ -219,3 +219,66 @@ test('blocks are bounded too: of more than maxKeys the older ones go, and are co
   expect((await limiter.peek('other 1999')).allowed).toBe(true);
   expect((await limiter.peek('other 1998')).allowed).toBe(false);
 });
+
+describe.each(titles)('policies under ever new names, %s', (_, policy) => {
+  const named = ({ name }: { name: string }): Policy => ({ ...policy, name });
+  const storeOf = (maxKeys?: number) => {
+    const clock = manualClock(1_763_280_000_000);
+    const store = memoryStore({ clock, maxKeys });
+    return { clock, store, limiter: createLimiter({ policy: named, store }) };
+  };
+
+  test('what means nothing any more goes away, one name or the other', async () => {
+    const { clock, store, limiter } = storeOf();
+    for (let tenant = 0; tenant < 5000; tenant += 1) {
+      clock.advance(1000);
+      await limiter.attempt('ada', { context: { name: `tenant ${tenant}` } });
+    }
+    // At most 120 are alive, those of a sliding window counter for two windows; as many were not looked at yet.
+    expect(store.stats().keys).toBeLessThan(300);
+    expect(store.stats().evicted).toBe(0);
+  });
+
+  test('and what still counts stays, whatever goes away beside it', async () => {
+    const { limiter } = storeOf();
+    const lasting = { context: { name: 'lasting' } };
+    await limiter.attempt('grace', { cost: LIMIT, ...lasting });
+    await limiter.block('hopper', '1d', { context: { name: 'blocks alone' } });
+    for (let tenant = 0; tenant < 2000; tenant += 1) {
+      const context = { name: `tenant ${tenant}` };
+      await limiter.attempt('ada', { context });
+      await limiter.reset('ada', { context });
+    }
+    expect((await limiter.attempt('grace', lasting)).allowed).toBe(false);
+    expect((await limiter.attempt('hopper', { context: { name: 'blocks alone' } })).allowed).toBe(false);
+  });
+
+  test('a policy that is held on to spends from the same state as its copies', async () => {
+    const { clock, store } = storeOf();
+    const held = named({ name: 'held' });
+    const [own, copied] = [createLimiter({ policy: held, store }), createLimiter({ policy: named, store })];
+    for (let round = 0; round < 200; round += 1) {
+      clock.advance(120_001);
+      for (let tenant = 0; tenant < 3; tenant += 1) {
+        await copied.attempt('ada', { context: { name: `tenant ${round} ${tenant}` } });
+      }
+      await own.attempt('ada', { cost: LIMIT - 1 });
+      expect((await copied.attempt('ada', { context: { name: 'held' } })).remaining).toBe(0);
+      expect((await own.attempt('ada')).allowed).toBe(false);
+    }
+  });
+
+  test('a full store: room is looked for under all names, not the first ones alone', async () => {
+    const { store, limiter } = storeOf(1000);
+    for (let tenant = 0; tenant < 1000; tenant += 1) {
+      await limiter.attempt('ada', { cost: tenant < 600 ? LIMIT : 1, context: { name: `tenant ${tenant}` } });
+    }
+    const newcomers = Array.from({ length: 10 }, (_, index) => ({ context: { name: `newcomer ${index}` } }));
+    for (const newcomer of newcomers) await limiter.attempt('ada', newcomer);
+    const remaining = await Promise.all(
+      newcomers.map(async (newcomer) => (await limiter.peek('ada', newcomer)).remaining),
+    );
+    expect(remaining).toContain(LIMIT - 1);
+    expect(store.stats().keys).toBe(1000);
+  });
+});

@@ -1,6 +1,6 @@
 /**
- * Policies that come along with requests, in the memory of this process. The memory store keeps a table for each name that a policy ever
- * had, and callers may think of any number of names. So here the name goes into the key, and all that came along with one
+ * Policies that come along with requests, in the memory of this process. The memory store keeps a table of some 2 kB for each name under which a key
+ * has a state, and callers may think of any number of names. So here the name goes into the key, and all that came along with one
  * algorithm have one table together. On Redis a name is part of the key anyway.
  */
 import type { Change, Check, MemoryStore, Policy, Store } from 'sluice';

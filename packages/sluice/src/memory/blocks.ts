@@ -20,23 +20,27 @@ export class Blocks {
     return this.#size;
   }
 
+  /** Whether there are blocks of a table; those that have ended and were not collected yet included. */
+  has(table: Table): boolean {
+    return this.#until.has(table);
+  }
+
   /** Says whether an older block had to go because there were too many. */
   set(table: Table, key: string, until: number, now: number): boolean {
-    let blocked = this.#until.get(table);
-    if (blocked === undefined) {
-      blocked = new Map();
-      this.#until.set(table, blocked);
-    }
-    const isNew = !blocked.has(key);
+    const isNew = this.#until.get(table)?.has(key) !== true;
     const isFull = isNew && !this.#hasRoom(now);
     if (isFull) this.#dropOld();
     if (isNew) this.#size += 1;
-    blocked.set(key, until);
+    const blocked = this.#until.get(table) ?? new Map<string, number>();
+    this.#until.set(table, blocked.set(key, until));
     return isFull;
   }
 
   delete(table: Table, key: string): void {
-    if (this.#until.get(table)?.delete(key) === true) this.#size -= 1;
+    const blocked = this.#until.get(table);
+    if (blocked?.delete(key) !== true) return;
+    this.#size -= 1;
+    if (blocked.size === 0) this.#until.delete(table);
   }
 
   /** Microseconds until the key's block ends; 0 when it is not blocked. */

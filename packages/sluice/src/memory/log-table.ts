@@ -13,7 +13,7 @@ import type { Spent, Step } from '../model/algorithm.ts';
 import type { HistoryEntry } from '../model/decision.ts';
 import { MICROS_PER_SECOND, toMicros } from '../model/duration.ts';
 import type { SlidingWindowLogPolicy } from '../model/policy.ts';
-import type { Candidate, Table } from './table.ts';
+import type { Candidate, Held, Table } from './table.ts';
 
 interface Kept {
   log: Log;
@@ -24,6 +24,8 @@ interface Kept {
 const SWEEP_KEYS = 64;
 
 export class LogTable implements Table {
+  readonly identity: string;
+  readonly #held: Held;
   readonly #kept = new Map<string, Kept>();
   #found: Kept | undefined;
   #foundKey = '';
@@ -31,8 +33,10 @@ export class LogTable implements Table {
   #sweeping = this.#kept.entries();
   #round = this.#kept.entries();
 
-  constructor(policy: SlidingWindowLogPolicy) {
+  constructor(policy: SlidingWindowLogPolicy, identity: string, held: Held) {
     this.#policy = policy;
+    this.identity = identity;
+    this.#held = held;
   }
 
   get size(): number {
@@ -70,6 +74,7 @@ export class LogTable implements Table {
     if (this.#found === undefined) {
       this.#found = { log, forgetAt };
       this.#kept.set(this.#foundKey, this.#found);
+      this.#held.states += 1;
     } else {
       this.#found.log = log;
       this.#found.forgetAt = forgetAt;
@@ -77,7 +82,7 @@ export class LogTable implements Table {
   }
 
   delete(key: string): void {
-    this.#kept.delete(key);
+    if (this.#kept.delete(key)) this.#held.states -= 1;
   }
 
   sweep(now: number): void {
@@ -87,8 +92,12 @@ export class LogTable implements Table {
         this.#sweeping = this.#kept.entries();
         return;
       }
-      if (value[1].forgetAt <= now) this.#kept.delete(value[0]);
+      if (value[1].forgetAt <= now) this.delete(value[0]);
     }
+  }
+
+  collect(now: number): void {
+    for (const [key, { forgetAt }] of this.#kept) if (forgetAt <= now) this.delete(key);
   }
 
   nextCandidate(now: number): Candidate | undefined {
@@ -100,7 +109,7 @@ export class LogTable implements Table {
     if (next.done) return undefined;
     const [key, kept] = next.value;
     const { remaining } = logTransition(liveLog(kept, now), now, 0, this.#policy);
-    return { freeShare: remaining / this.#policy.limit, forgetAt: kept.forgetAt, evict: () => this.#kept.delete(key) };
+    return { freeShare: remaining / this.#policy.limit, forgetAt: kept.forgetAt, evict: () => this.delete(key) };
   }
 
   history(key: string, now: number, { window }: SlidingWindowLogPolicy): HistoryEntry[] {

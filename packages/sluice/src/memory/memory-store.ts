@@ -2,13 +2,12 @@
  * The embedded store: everything in this process, decided at once. Nothing in it waits or runs by itself: there is no timer.
  * Old states are collected a few at a time by the attempts that come along, and `maxKeys` bounds the memory.
  */
-import { numbersAlgorithm } from '../algorithms/index.ts';
 import { copyOf, type Step } from '../model/algorithm.ts';
 import { type Clock, checkClock, readMicros, systemClock } from '../model/clock.ts';
 import type { HistoryEntry } from '../model/decision.ts';
 import { SluiceError } from '../model/errors.ts';
 import { checkOptionNames } from '../model/options.ts';
-import { identityOf, limitOf, type Policy } from '../model/policy.ts';
+import { limitOf, type Policy } from '../model/policy.ts';
 import {
   type Answer,
   type Change,
@@ -22,10 +21,9 @@ import {
 } from '../model/store.ts';
 import { Blocks, refused } from './blocks.ts';
 import { makeRoom } from './eviction.ts';
-import { type HashKey, randomHash } from './hash.ts';
-import { LogTable } from './log-table.ts';
-import { NumbersTable } from './numbers-table.ts';
+import type { LogTable } from './log-table.ts';
 import type { Table } from './table.ts';
+import { Tables } from './tables.ts';
 
 export interface MemoryStoreOptions {
   /** Default: the system's clock. */
@@ -53,23 +51,19 @@ export interface MemoryStore extends Store {
 }
 
 const DEFAULT_MAX_KEYS = 1_000_000;
-const KEYS_PER_SHARD = 16_384;
-const MAX_SHARDS = 1024;
-/** One attempt in this many looks for old states to collect. */
-const SWEEP_EVERY = 128;
 /** What stands in the answer before the first question. */
 const NOTHING_YET: Verdict = { allowed: false, remaining: 0, retryAfter: 0, resetAfter: 0, delay: 0 };
 
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const { clock, maxKeys } = checkOptions(options);
-  const tables = new Tables(shardsFor(maxKeys));
   const blocks = new Blocks(maxKeys);
+  const tables = new Tables(maxKeys, (table) => blocks.has(table));
   let evicted = 0;
 
   /** Room for one more state. What it looks at overwrites the step that needs it. */
   const hasRoom = (now: number, newcomerIsLimited: boolean): boolean => {
     tables.sweep(now);
-    const room = tables.size < maxKeys ? 'collected' : makeRoom(tables.all, now, newcomerIsLimited);
+    const room = tables.size < maxKeys ? 'collected' : makeRoom(tables.nextFew(), now, newcomerIsLimited);
     if (room !== 'collected') evicted += 1;
     return room !== 'refused';
   };
@@ -90,7 +84,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     refused(retryAfter, table.step(now, 0, policy).resetAfter, wait);
 
   const look = ({ key, policy }: Pick<Check, 'key' | 'policy'>, cost: number, now: number): Step => {
-    const table = tables.of(policy);
+    const table = tables.of(policy, now);
     table.find(key);
     const step = copyOf(table.step(now, cost, policy));
     const wait = blocks.size === 0 ? 0 : blocks.wait(table, key, now);
@@ -108,7 +102,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       // Nothing is spent after all: what is told is what a look would see, though still that it would have been allowed.
       if (step.allowed && (dryRun || !allAllowed))
         return { ...verdictOf(look(check, 0, now)), delay: allAllowed ? step.delay : 0 };
-      const table = tables.of(check.policy);
+      const table = tables.of(check.policy, now);
       if (step.changes && !dryRun) commit(table, table.find(check.key), now, step, check.policy);
       return verdictOf(step);
     });
@@ -118,7 +112,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   /** Says by how many units the state changed. */
   const carryOut = (change: Change, now: number): number => {
     const { key, policy } = change;
-    const table = tables.of(policy);
+    const table = tables.of(policy, now);
     switch (change.verb) {
       case 'refund':
         return table.find(key) ? table.refund(now, change.cost, change.spent, policy) : 0;
@@ -141,7 +135,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const one = (key: string, policy: Policy, cost: number): Answer => {
     const now = readMicros(clock);
     tables.sweepSometimes(now);
-    const table = tables.of(policy);
+    const table = tables.of(policy, now);
     const isHeld = table.find(key);
     const step = table.step(now, cost, policy);
     answer.now = now;
@@ -170,15 +164,17 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       return { now, verdicts, source: 'store' };
     },
     forget(key, policies) {
+      const now = readMicros(clock);
       for (const policy of policies) {
-        const table = tables.of(policy);
+        const table = tables.of(policy, now);
         table.delete(key);
         blocks.delete(table, key);
       }
     },
     history(key, policy) {
       const log = checkIsLog(policy);
-      return (tables.of(log) as LogTable).history(key, readMicros(clock), log);
+      const now = readMicros(clock);
+      return (tables.of(log, now) as LogTable).history(key, now, log);
     },
     stats: () => ({ keys: tables.size, evicted }),
   };
@@ -187,78 +183,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 /** The step without what it does to the state, which is nobody else's business. */
 function verdictOf({ allowed, remaining, retryAfter, resetAfter, delay }: Verdict): Verdict {
   return { allowed, remaining, retryAfter, resetAfter, delay };
-}
-
-/** The tables of all policies, by what tells their states apart. */
-class Tables {
-  readonly all: Table[] = [];
-  readonly #byIdentity = new Map<string, Table>();
-  readonly #byPolicy = new WeakMap<Policy, Table>();
-  /** Made with the first table: a worker has no randomness while its module loads, and that is when limits are made. */
-  #hash: HashKey | undefined;
-  readonly #shards: number;
-  #lastPolicy: Policy | undefined;
-  #lastTable: Table | undefined;
-  #untilSweep = SWEEP_EVERY;
-  #swept = 0;
-
-  constructor(shards: number) {
-    this.#shards = shards;
-  }
-
-  get size(): number {
-    let size = 0;
-    for (const table of this.all) size += table.size;
-    return size;
-  }
-
-  /** Most stores serve one policy, so the one that was asked for last is likely. */
-  of(policy: Policy): Table {
-    if (policy === this.#lastPolicy) return this.#lastTable!;
-    const table = this.#byPolicy.get(policy) ?? this.#findOrMake(policy);
-    this.#lastPolicy = policy;
-    this.#lastTable = table;
-    return table;
-  }
-
-  #findOrMake(policy: Policy): Table {
-    const identity = identityOf(policy);
-    let table = this.#byIdentity.get(identity);
-    if (table === undefined) {
-      table = this.#make(policy);
-      this.all.push(table);
-      this.#byIdentity.set(identity, table);
-    }
-    this.#byPolicy.set(policy, table);
-    return table;
-  }
-
-  #make(policy: Policy): Table {
-    if (policy.algorithm === 'sliding-window-log') return new LogTable(policy);
-    this.#hash ??= randomHash();
-    return new NumbersTable(numbersAlgorithm(policy.algorithm), policy, this.#hash, this.#shards);
-  }
-
-  /** A bounded piece of one table; the next call takes the next table. */
-  sweep(now: number): void {
-    if (this.all.length === 0) return;
-    this.#swept = (this.#swept + 1) % this.all.length;
-    this.all[this.#swept]!.sweep(now);
-  }
-
-  sweepSometimes(now: number): void {
-    this.#untilSweep -= 1;
-    if (this.#untilSweep > 0) return;
-    this.#untilSweep = SWEEP_EVERY;
-    this.sweep(now);
-  }
-}
-
-/** A power of two, so that a shard of a full store is small enough to be rebuilt unnoticed. */
-function shardsFor(maxKeys: number): number {
-  let shards = 1;
-  while (shards < MAX_SHARDS && shards * KEYS_PER_SHARD < maxKeys) shards *= 2;
-  return shards;
 }
 
 function checkOptions(options: MemoryStoreOptions): { clock: Clock; maxKeys: number } {

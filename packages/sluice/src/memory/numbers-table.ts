@@ -6,13 +6,18 @@ import type { Adjustment, Algorithm, Numbers, Spent, Step } from '../model/algor
 import { limitOf, type Policy } from '../model/policy.ts';
 import type { HashKey } from './hash.ts';
 import { Shard } from './shard.ts';
-import type { Candidate, Table } from './table.ts';
+import type { Candidate, Held, Table } from './table.ts';
 
 /** Slots looked at in one sweep: enough to keep up with any rate of new keys, too few to notice. */
 const SWEEP_SLOTS = 128;
 
+/** Before the first key is looked for. */
+const NONE = new Shard(0);
+
 export class NumbersTable implements Table {
   size = 0;
+  readonly identity: string;
+  readonly #held: Held;
   readonly #algorithm: Algorithm;
   readonly #hash: HashKey;
   /** Made when their first key comes: most stores never need most of them. */
@@ -22,7 +27,7 @@ export class NumbersTable implements Table {
   /** The key that was found: its hash, its shard and its slot there, or -1. */
   #low = 0;
   #high = 0;
-  #shard: Shard;
+  #shard = NONE;
   #slot = -1;
   /** The state a transition is told, copied here because a new array for each costs more than deciding. */
   readonly #state = new Float64Array(3);
@@ -32,12 +37,13 @@ export class NumbersTable implements Table {
   #cursorSlot = 0;
 
   /** `shards` is a power of two. */
-  constructor(algorithm: Algorithm, policy: Policy, hash: HashKey, shards: number) {
+  constructor(algorithm: Algorithm, policy: Policy, identity: string, held: Held, hash: HashKey, shards: number) {
     this.#algorithm = algorithm;
     this.#policy = policy;
+    this.identity = identity;
+    this.#held = held;
     this.#hash = hash;
     this.#shards = Array.from({ length: shards }, () => undefined);
-    this.#shard = new Shard(algorithm.width);
   }
 
   /** The high word of the hash chooses the shard, the low word the slot in it. */
@@ -65,7 +71,7 @@ export class NumbersTable implements Table {
     if (this.#slot < 0) {
       const before = shard.taken;
       this.#slot = shard.take(this.#low, this.#high, now);
-      this.size += shard.taken - before;
+      this.#counted(shard.taken - before);
     }
     shard.write(this.#slot, now + resetAfter, state);
   }
@@ -101,7 +107,15 @@ export class NumbersTable implements Table {
       this.#sweepShard = (this.#sweepShard + 1) % this.#shards.length;
       this.#sweepSlot = 0;
     }
-    this.size += (shard === undefined ? 0 : shard.taken) - before;
+    this.#counted((shard === undefined ? 0 : shard.taken) - before);
+  }
+
+  collect(now: number): void {
+    for (const shard of this.#shards) {
+      const before = shard?.taken ?? 0;
+      shard?.sweep(0, shard.capacity, now);
+      this.#counted((shard?.taken ?? 0) - before);
+    }
   }
 
   nextCandidate(now: number): Candidate | undefined {
@@ -129,7 +143,12 @@ export class NumbersTable implements Table {
 
   #remove(shard: Shard, slot: number): void {
     shard.remove(slot);
-    this.size -= 1;
+    this.#counted(-1);
+  }
+
+  #counted(more: number): void {
+    this.size += more;
+    this.#held.states += more;
   }
 
   #found(now: number): Numbers | undefined {

@@ -2,6 +2,11 @@
 import type { Spent, Step } from '../model/algorithm.ts';
 import type { Policy } from '../model/policy.ts';
 
+/** What all tables of a store hold together. */
+export interface Held {
+  states: number;
+}
+
 /** A state that could be evicted, as it stands now. */
 export interface Candidate {
   /** Free share of the limit: 0 is a key that is limited right now. */
@@ -14,6 +19,8 @@ export interface Candidate {
 
 // biome-ignore lint/suspicious/noExplicitAny: a table is only ever given its own policies.
 export interface Table<P extends Policy = any> {
+  /** Of its policies: what tells their states from those of others. */
+  readonly identity: string;
   /** States held, those that mean nothing any more and were not collected yet included. */
   readonly size: number;
   /** Turns to a key, for the `step` and the `commit` that follow, and says whether a state of it is held. */
@@ -29,6 +36,8 @@ export interface Table<P extends Policy = any> {
   delete(key: string): void;
   /** Collects a bounded number of states that mean nothing any more; the next call goes on from there. */
   sweep(now: number): void;
+  /** Collects all of them, however many there are. */
+  collect(now: number): void;
   /** The next state in an endless round through the table, for choosing what to evict; undefined when it is empty. */
   nextCandidate(now: number): Candidate | undefined;
 }
