@@ -14,6 +14,8 @@ descriptors:
   - { key: day, quota_mode: true, rate_limit: { unit: day, requests_per_unit: 1 } }
   - { key: route, value_to_metric: true, descriptors: [{ key: to, value: a*, rate_limit: { unit: day, requests_per_unit: 9 } }] }
   - { key: exact, detailed_metric: true, rate_limit: { unit: day, requests_per_unit: 9 } }
+  - { key: staff, rate_limit: { unlimited: true }, metadata: { owner: { team: none }, staff: true } }
+  - { key: file, value: f/*, share_threshold: true, value_to_metric: true, descriptors: [{ key: to, detailed_metric: true, rate_limit: { unit: day, requests_per_unit: 9 } }, { key: from, rate_limit: { unit: day, requests_per_unit: 9 } }] }
 `;
 
 let service: EnvoyService;
@@ -139,16 +141,20 @@ test('dynamic metadata say what was asked, and what the rules that passed have t
   service = await startEnvoy(YAML, { settings: { dynamicMetadata: true } });
   const vip = { ...entry('user', 'vip'), hitsAddend: { value: 0 } };
   const override = { ...entry('other'), limit: { requestsPerUnit: 5, unit: 'HOUR' } };
-  const question = { domain: 'shop', hitsAddend: 2, descriptors: [entry('user'), vip, override] };
+  const none = { ...entry('other', 'y'), limit: { requestsPerUnit: 0, unit: 'HOUR' }, hitsAddend: { value: 0 } };
+  const question = { domain: 'shop', hitsAddend: 2, descriptors: [entry('staff'), entry('user'), vip, override, none] };
   const expected = {
     domain: 'shop',
     hitsAddend: 2,
     descriptors: [
+      { entries: ['staff=x'] },
       { entries: ['user=x'] },
       { entries: ['user=vip'], hitsAddend: 0 },
       { entries: ['other=x'], limit: 'requests_per_unit:5 unit:HOUR' },
+      { entries: ['other=y'], limit: 'unit:HOUR', hitsAddend: 0 },
     ],
-    metadata: { owner: { team: 'core', since: 2020 }, tags: ['b'] },
+    // Of what both say, the first stays.
+    metadata: { owner: { team: 'core', since: 2020 }, tags: ['a'] },
   };
   for (const transport of ['grpc', 'json'] as const) {
     expect((await service[transport](question)).dynamicMetadata).toEqual(expected);
@@ -199,6 +205,47 @@ describe('what Prometheus reads', () => {
     expect(text).toContain('ratelimit_service_total_requests 3\n');
     expect(text).toContain('sluice_decisions_total{policy="envoy",outcome="denied"} 2\n');
     expect(text).not.toMatch(/nowhere|inline/);
+  });
+
+  /** What was asked for, and what it is named. */
+  const NAMES: readonly (readonly [entries: readonly (readonly [string, string])[], labels: string])[] = [
+    [[['user', 'ann']], 'key1="user"'],
+    [[['user', 'vip']], 'key1="user_vip"'],
+    [
+      [
+        ['route', '/a'],
+        ['to', 'ab'],
+      ],
+      'key1="route_/a",key2="to_a*"',
+    ],
+    [
+      [
+        ['route', ''],
+        ['to', 'ab'],
+      ],
+      'key1="route",key2="to_a*"',
+    ],
+    [[['exact', 'e']], 'key1="exact_e"'],
+    // What values share is named by what they share, whoever asks for their names.
+    [
+      [
+        ['file', 'f/1'],
+        ['from', 'x'],
+      ],
+      'key1="file_f/*",key2="from"',
+    ],
+    [
+      [
+        ['file', 'f/1'],
+        ['to', 'x'],
+      ],
+      'key1="file_f/*",key2="to_x"',
+    ],
+  ];
+  test.each(NAMES)('%j is named %s', async (entries, labels) => {
+    service = await startEnvoy(YAML);
+    await service.grpc({ domain: 'shop', descriptors: [{ entries: entries.map(([key, value]) => ({ key, value })) }] });
+    expect(await counts(`domain="shop",${labels}`)).toMatchObject({ total_hits: 1 });
   });
 
   test('what clients send is named only where a rule asks for it, and only a thousand times', async () => {
