@@ -44,6 +44,10 @@ describe('/json', () => {
     '{"domain":"shop","descriptors":[{"entries":[]}],"hitsAddend":"many"}',
     '{"domain":"shop","descriptors":[{"entries":[]}],"hitsAddend":4294967296}',
     '{"domain":"shop","descriptors":[{"entries":[]}],"hitsAddend":1,"hits_addend":1}',
+    '{"domain":"shop","descriptors":[{"entries":[]}],"hitsAddend":null,"hits_addend":1}',
+    '{"domain":"shop","descriptors":[{"entries":[]}],"hitsAddend":"03"}',
+    '{"domain":"shop","domain":"shop","descriptors":[{"entries":[]}]}',
+    '{"domain":"shop","descriptors":[{"entries":[{"key":"user","k\\u0065y":"user"}]}]}',
     '{"domain":"shop","descriptors":[{"entries":[],"limit":{"unit":"WEEK"}}]}',
     '{"domain":"shop","descriptors":[{"entries":[],"limit":{"requestsPerUnit":1}}]}',
     '{"domain":"shop","descriptors":[{"entries":[],"hitsAddend":{"value":1}}]}',
@@ -68,6 +72,15 @@ describe('/json', () => {
       overallCode: 'OVER_LIMIT',
       statuses: [{ code: 'OVER_LIMIT', currentLimit, durationUntilReset: '40s' }],
     });
+  });
+
+  test.each([
+    '{"domain":"shop","descriptors":[{"entries":[{"key":"domain","value":"domain"},{"key":"{","value":"\\"a\\":1,\\"a\\":"}]}]}',
+    '{"domain":"shop","descriptors":[{"entries":[]},{"entries":[]}],"hitsAddend":"1e1"}',
+    ' {"domain" : "shop", "descriptors" :[{}],"hitsAddend" : 3.0} ',
+  ])('%s is none', async (body) => {
+    service = await startEnvoy(YAML);
+    expect((await service.post('/json', body)).status).toBe(200);
   });
 
   test('snake_case, texts for numbers, numbers for units and null for nothing are understood', async () => {
