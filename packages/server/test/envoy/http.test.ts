@@ -120,8 +120,8 @@ describe('/json', () => {
     service.service.limits.replace({ policies: new Map(), rules: [], trustedProxies: 0 });
     expect((await service.post('/json', asked('user'))).status).toBe(400);
     const { text: metrics } = await service.get('/metrics');
-    expect(metrics).toContain('ratelimit_service_call_should_rate_limit_redis_error 1\n');
-    expect(metrics).toContain('ratelimit_service_call_should_rate_limit_service_error 1\n');
+    expect(metrics).toContain('ratelimit_service_should_rate_limit_error{err_type="redis_error"} 1\n');
+    expect(metrics).toContain('ratelimit_service_should_rate_limit_error{err_type="service_error"} 1\n');
   });
 });
 
@@ -215,7 +215,7 @@ describe('what Prometheus reads', () => {
     const { text } = await service.get('/metrics');
     expect(text).toContain('ratelimit_service_global_shadow_mode 1\n');
     expect(text).toContain('ratelimit_service_domain_not_found 1\n');
-    expect(text).toContain('ratelimit_service_total_requests 3\n');
+    expect(text).toContain('ratelimit_service_total_requests{grpc_method="ShouldRateLimit"} 3\n');
     expect(text).toContain('sluice_decisions_total{policy="envoy",outcome="denied"} 2\n');
     expect(text).not.toMatch(/nowhere|inline/);
   });
