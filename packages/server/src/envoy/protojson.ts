@@ -125,12 +125,14 @@ export function responseJson({
   overallCode,
   statuses,
   responseHeadersToAdd,
+  requestHeadersToAdd,
   dynamicMetadata,
 }: RateLimitResponse): object {
   return {
     overallCode,
     statuses: statuses.map(statusJson),
     ...(responseHeadersToAdd.length === 0 ? {} : { responseHeadersToAdd }),
+    ...(requestHeadersToAdd.length === 0 ? {} : { requestHeadersToAdd }),
     ...(dynamicMetadata === undefined ? {} : { dynamicMetadata }),
   };
 }

@@ -42,6 +42,7 @@ async function decide(request: RateLimitRequest, context: EnvoyContext): Promise
     overallCode: overallCode(judged, settings, stats),
     statuses: judged.map(({ status }) => status),
     responseHeadersToAdd: settings.headers === undefined ? [] : headersOf(judged, settings.headers),
+    requestHeadersToAdd: settings.requestHeaders === undefined ? [] : headersOf(judged, settings.requestHeaders),
     dynamicMetadata: settings.dynamicMetadata ? requestMetadata(request, passedMetadata(judged)) : undefined,
   };
 }

@@ -147,6 +147,20 @@ describe('headers', () => {
       const { responseHeadersToAdd = [] } = await service[transport]({ domain: 'shop', descriptors, hitsAddend: hits });
       expect(responseHeadersToAdd).toEqual(values.map((value, index) => ({ key: Object.values(named)[index], value })));
     });
+
+    test.each([
+      [undefined, [], ['X-Limit', 'X-Left', 'X-Reset']],
+      [{ limit: 'A', remaining: 'B', reset: 'C' }, ['A', 'B', 'C'], ['X-Limit', 'X-Left', 'X-Reset']],
+    ])(
+      'go to the request that is passed on, with those of the response: %j',
+      async (headers, ofResponse, ofRequest) => {
+        service = await startEnvoy(YAML, { settings: { headers, requestHeaders: named } });
+        const { responseHeadersToAdd = [], requestHeadersToAdd } = await service[transport](asked('user'));
+        const keys = (list: readonly { readonly key: string }[]) => list.map(({ key }) => key);
+        expect([keys(responseHeadersToAdd), keys(requestHeadersToAdd)]).toEqual([ofResponse, ofRequest]);
+        expect(requestHeadersToAdd[1]).toEqual({ key: 'X-Left', value: '9' });
+      },
+    );
   });
 });
 
