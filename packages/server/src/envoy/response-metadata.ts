@@ -6,11 +6,12 @@ export function requestMetadata(
   { domain, descriptors, hitsAddend }: RateLimitRequest,
   passed: readonly Metadata[],
 ): Metadata {
+  const metadata = passed.reduce(merged, {});
   return {
     domain,
     descriptors: descriptors.map(described),
     ...(hitsAddend === 0 ? {} : { hitsAddend }),
-    ...(passed.length === 0 ? {} : { metadata: passed.reduce(merged) }),
+    ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
   };
 }
 

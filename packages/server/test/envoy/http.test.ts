@@ -11,7 +11,7 @@ descriptors:
   - { key: user, rate_limit: { unit: minute, requests_per_unit: 10 }, metadata: { owner: { team: core }, tags: [a] } }
   - { key: user, value: vip, rate_limit: { unit: hour, requests_per_unit: 20 }, metadata: { owner: { since: 2020 }, tags: [b] } }
   - { key: trial, shadow_mode: true, rate_limit: { unit: minute, requests_per_unit: 1 } }
-  - { key: day, quota_mode: true, rate_limit: { unit: day, requests_per_unit: 1 } }
+  - { key: day, quota_mode: true, rate_limit: { unit: day, requests_per_unit: 1 }, metadata: {} }
   - { key: route, value_to_metric: true, descriptors: [{ key: to, value: a*, rate_limit: { unit: day, requests_per_unit: 9 } }] }
   - { key: exact, detailed_metric: true, rate_limit: { unit: day, requests_per_unit: 9 } }
   - { key: staff, rate_limit: { unlimited: true }, metadata: { owner: { team: none }, staff: true } }
@@ -186,6 +186,8 @@ test('dynamic metadata say what was asked, and what the rules that passed have t
   for (const transport of ['grpc', 'json'] as const) {
     expect((await service[transport](question)).dynamicMetadata).toEqual(expected);
   }
+  const { dynamicMetadata: bare } = await service.json({ domain: 'shop', descriptors: [entry('day')] });
+  expect(bare).toEqual({ domain: 'shop', descriptors: [{ entries: ['day=x'] }] });
   const over = await service.json({ domain: 'shop', hitsAddend: 50, descriptors: [entry('user'), vip] });
   expect(over.dynamicMetadata.metadata).toEqual({ owner: { since: 2020 }, tags: ['b'] });
 });
