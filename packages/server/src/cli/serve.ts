@@ -81,6 +81,7 @@ Examples:
     const { paths, host } = options;
     const { config, found } =
       paths.length === 0 ? { config: EMPTY_CONFIG, found: undefined } : await loadConfig(paths, terminal.environment);
+    if (found !== undefined) metrics.envoy.loaded();
     const store = await openStore(options, metrics, log);
     const lab = options.hasLab ? await openLab({ ...options, page: await findPage() }, log) : undefined;
     const service = createService({ ...options, config, store, metrics, log, beside: lab });

@@ -97,7 +97,8 @@ function metricName(nodes: readonly Node[], entries: readonly Entry[]): MetricNa
   }
   const path = entries.map(({ key, value }, index) => {
     const { path: filePath, valueToMetric, sharesThreshold } = nodes[index]!;
-    const isOpen = isDetailed || (valueToMetric && !sharesThreshold);
+    // What values share is named by what they share.
+    const isOpen = (isDetailed || valueToMetric) && !sharesThreshold;
     return isOpen ? compositeOf(key, value === '' ? undefined : value) : filePath[index]!;
   });
   return { path, isOpen: true, fixedPath: last.path };

@@ -5,13 +5,42 @@ import type { DescriptorStatus, RateLimitResponse } from './response.ts';
 import { UNITS, type Unit } from './unit.ts';
 
 /** Throws a ServiceError for what is no such message. */
-export function readRequest(value: unknown): RateLimitRequest {
-  const { domain, descriptors, hitsAddend } = message(value, ['domain', 'descriptors', 'hitsAddend']);
+export function readRequest(json: string): RateLimitRequest {
+  const { domain, descriptors, hitsAddend } = message(parse(json), ['domain', 'descriptors', 'hitsAddend']);
   return {
     domain: text(domain, 'domain'),
     descriptors: list(descriptors, 'descriptors').map(readDescriptor),
     hitsAddend: whole(hitsAddend, 'hitsAddend', 2 ** 32 - 1),
   };
+}
+
+function parse(json: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (error) {
+    throw new ServiceError((error as SyntaxError).message.slice(0, 200));
+  }
+  if (hasNameTwice(json)) throw new ServiceError('duplicate field');
+  return value;
+}
+
+const TEXT_OR_BRACE = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}]/g;
+
+/** Whether an object names a field twice, which JSON.parse does not mind, and protobuf does. Only for what is JSON. */
+function hasNameTwice(json: string): boolean {
+  const objects: Set<string>[] = [];
+  for (const [token, text, colon] of json.matchAll(TEXT_OR_BRACE)) {
+    if (token === '{') objects.push(new Set());
+    else if (token === '}') objects.pop();
+    else if (colon !== undefined) {
+      const names = objects.at(-1)!;
+      const name = JSON.parse(text!) as string;
+      if (names.has(name)) return true;
+      names.add(name);
+    }
+  }
+  return false;
 }
 
 function readDescriptor(value: unknown): Descriptor {
@@ -47,10 +76,12 @@ function unitIn(value: unknown): Unit {
 function message<Name extends string>(value: unknown, known: readonly Name[]): Partial<Record<Name, unknown>> {
   if (!isFields(value)) throw invalid('message', 'an object');
   const fields: Partial<Record<Name, unknown>> = {};
+  const seen = new Set<Name>();
   for (const [given, field] of Object.entries(value)) {
     const name = known.find((name) => given === name || given === snakeCase(name));
     if (name === undefined) throw new ServiceError(`unknown field "${given.slice(0, 60)}"`);
-    if (fields[name] !== undefined) throw new ServiceError(`duplicate field "${name}"`);
+    if (seen.has(name)) throw new ServiceError(`duplicate field "${name}"`);
+    seen.add(name);
     if (field !== null) fields[name] = field;
   }
   return fields;
@@ -75,10 +106,13 @@ function list(value: unknown, field: string): readonly unknown[] {
   throw invalid(field, 'a list');
 }
 
+/** As JSON writes them: without zeros before, and perhaps with an exponent. */
+const NUMBER = /^(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
 /** A number, or a text of one. */
 function whole(value: unknown, field: string, most: number): number {
   if (value === undefined) return 0;
-  const number = typeof value === 'string' && /^\d{1,20}$/.test(value) ? Number(value) : value;
+  const number = typeof value === 'string' && NUMBER.test(value) ? Number(value) : value;
   if (Number.isInteger(number) && (number as number) >= 0 && (number as number) <= most) return number as number;
   throw invalid(field, `a whole number from 0 to ${most}`);
 }
@@ -91,12 +125,14 @@ export function responseJson({
   overallCode,
   statuses,
   responseHeadersToAdd,
+  requestHeadersToAdd,
   dynamicMetadata,
 }: RateLimitResponse): object {
   return {
     overallCode,
     statuses: statuses.map(statusJson),
     ...(responseHeadersToAdd.length === 0 ? {} : { responseHeadersToAdd }),
+    ...(requestHeadersToAdd.length === 0 ? {} : { requestHeadersToAdd }),
     ...(dynamicMetadata === undefined ? {} : { dynamicMetadata }),
   };
 }

@@ -34,7 +34,15 @@ export function readRateLimit(value: unknown, path: Path, problems: Problems): R
 }
 
 function readReplaces(value: unknown, own: string, path: Path, problems: Problems): readonly string[] {
-  const items: unknown[] = Array.isArray(value) ? value : [];
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) {
+    problems.add(
+      path,
+      `error loading config file: replaces: expected a list of maps with a name, got ${kindOf(value)}`,
+    );
+    return [];
+  }
+  const items: readonly unknown[] = value;
   return items.filter(isYamlMap).map((item, index) => {
     const name = readText(item.get('name'), [...path, index, 'name'], problems);
     if (name === '') problems.add([...path, index], 'should not have an empty replaces entry');

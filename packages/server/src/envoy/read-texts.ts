@@ -23,7 +23,7 @@ export interface HeldByEnvoyFile {
 
 /** Told by what only they have at the top, so that also a text that is no YAML is told apart. */
 export function isEnvoyText(text: string): boolean {
-  return /^(?:\{\s*)?["']?(?:domain|descriptors)["']?\s*:/m.test(text);
+  return /^\uFEFF?(?:\{\s*)?["']?(?:domain|descriptors)["']?\s*:/m.test(text);
 }
 
 export function readEnvoyTexts(

@@ -7,7 +7,10 @@ export interface RateLimitResponse {
   readonly overallCode: Code;
   /** One for each descriptor, in order. */
   readonly statuses: readonly DescriptorStatus[];
+  /** To the response to whoever asked Envoy. */
   readonly responseHeadersToAdd: readonly HeaderValue[];
+  /** To the request that Envoy passes on. */
+  readonly requestHeadersToAdd: readonly HeaderValue[];
   readonly dynamicMetadata: Readonly<Record<string, unknown>> | undefined;
 }
 

@@ -8,6 +8,8 @@ export interface EnvoySettings {
   readonly quotaMode: boolean;
   /** LIMIT_RESPONSE_HEADERS_ENABLED, and the names of the three. Undefined: none. */
   readonly headers: HeaderNames | undefined;
+  /** LIMIT_REQUEST_HEADERS_ENABLED: the same three for whoever Envoy passes the request on to. Undefined: none. */
+  readonly requestHeaders: HeaderNames | undefined;
   /** RESPONSE_DYNAMIC_METADATA. */
   readonly dynamicMetadata: boolean;
   /** NEAR_LIMIT_RATIO: from which share of the limit on a hit is a near one, in metrics. */
@@ -27,6 +29,7 @@ export const DEFAULT_SETTINGS: EnvoySettings = {
   shadowMode: false,
   quotaMode: false,
   headers: undefined,
+  requestHeaders: undefined,
   dynamicMetadata: false,
   nearLimitRatio: 0.8,
   needsConfig: false,
@@ -41,7 +44,8 @@ export function readSettings(environment: Environment): EnvoySettings {
     denied: readDenied(environment.SLUICE_ENVOY_DENIED),
     shadowMode: flag('SHADOW_MODE'),
     quotaMode: flag('QUOTA_MODE'),
-    headers: flag('LIMIT_RESPONSE_HEADERS_ENABLED') ? headerNames(environment) : undefined,
+    headers: flag('LIMIT_RESPONSE_HEADERS_ENABLED') ? headerNames(environment, 'LIMIT') : undefined,
+    requestHeaders: flag('LIMIT_REQUEST_HEADERS_ENABLED') ? headerNames(environment, 'LIMIT_REQUEST') : undefined,
     dynamicMetadata: flag('RESPONSE_DYNAMIC_METADATA'),
     nearLimitRatio: readRatio(environment.NEAR_LIMIT_RATIO),
     needsConfig: flag('HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED'),
@@ -69,16 +73,17 @@ function readFlag(name: string, text: string | undefined): boolean {
 
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 
-function headerNames(environment: Environment): HeaderNames {
-  const named = (name: string, otherwise: string): string => {
+function headerNames(environment: Environment, prefix: string): HeaderNames {
+  const named = (suffix: string, otherwise: string): string => {
+    const name = `${prefix}_${suffix}`;
     const text = environment[name] || otherwise;
     if (HEADER_NAME.test(text)) return text;
     throw new TypeError(`${name}: expected the name of a header, got ${JSON.stringify(text)}`);
   };
   return {
-    limit: named('LIMIT_LIMIT_HEADER', 'RateLimit-Limit'),
-    remaining: named('LIMIT_REMAINING_HEADER', 'RateLimit-Remaining'),
-    reset: named('LIMIT_RESET_HEADER', 'RateLimit-Reset'),
+    limit: named('LIMIT_HEADER', 'RateLimit-Limit'),
+    remaining: named('REMAINING_HEADER', 'RateLimit-Remaining'),
+    reset: named('RESET_HEADER', 'RateLimit-Reset'),
   };
 }
 

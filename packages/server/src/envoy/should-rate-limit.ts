@@ -42,6 +42,7 @@ async function decide(request: RateLimitRequest, context: EnvoyContext): Promise
     overallCode: overallCode(judged, settings, stats),
     statuses: judged.map(({ status }) => status),
     responseHeadersToAdd: settings.headers === undefined ? [] : headersOf(judged, settings.headers),
+    requestHeadersToAdd: settings.requestHeaders === undefined ? [] : headersOf(judged, settings.requestHeaders),
     dynamicMetadata: settings.dynamicMetadata ? requestMetadata(request, passedMetadata(judged)) : undefined,
   };
 }
@@ -71,6 +72,7 @@ function withoutReplaced(matches: readonly (Match | undefined)[]): readonly (Mat
 
 interface LookedUp {
   readonly match: Match | undefined;
+  /** Whether it denies together with all others of its kind, not by itself. */
   readonly isQuota: boolean;
   readonly hits: number;
 }
@@ -85,14 +87,23 @@ function lookedUp(
   settings: EnvoySettings,
 ): LookedUp {
   const hits = Math.min(descriptor.hitsAddend ?? Math.max(1, request.hitsAddend), MAX_HITS);
-  return { match, isQuota: match !== undefined && (match.rule.quota || settings.quotaMode), hits };
+  return { match, isQuota: countsAsQuota(match, settings), hits };
+}
+
+/**
+ * QUOTA_MODE makes one of every descriptor, also of one that no rule is for: that is never over, and so the request is OK. An unlimited
+ * rule is no quota, whatever the file says: it does not save a request whose quotas are all spent. Both as with the reference server.
+ */
+function countsAsQuota(match: Match | undefined, { quotaMode }: EnvoySettings): boolean {
+  if (match === undefined) return quotaMode;
+  return match.rule.limit !== undefined && (match.rule.quota || quotaMode);
 }
 
 async function spendAll(
   looked: readonly LookedUp[],
   { settings, limiter }: EnvoyContext,
 ): Promise<ReadonlyMap<LookedUp, Outcome>> {
-  // One quota that never ends lets everything through that the others do not.
+  // One quota that is never over lets everything through that the others do not.
   const canQuotaDeny = looked.every(({ isQuota, match }) => !isQuota || (canDeny(match) && !match!.rule.shadow));
   const limited = looked.filter(({ match }) => canDeny(match));
   const spends = limited.map(({ match, isQuota, hits }): Spend => {
@@ -183,8 +194,9 @@ function headersOf(judged: readonly Judged[], names: HeaderNames): readonly Head
   ];
 }
 
+/** A rule without a limit has nothing to pass: the reference server leaves its metadata out, too. */
 function passedMetadata(judged: readonly Judged[]): readonly Metadata[] {
   return judged.flatMap(({ match, status }) =>
-    status.code === 'OK' && match?.rule.metadata !== undefined ? [match.rule.metadata] : [],
+    status.code === 'OK' && canDeny(match) && match!.rule.metadata !== undefined ? [match!.rule.metadata] : [],
   );
 }

@@ -28,6 +28,12 @@ export class EnvoyStats {
     redis_error: 0,
   };
   #requests = 0;
+  #firstLoads = 0;
+
+  /** The config that the service began with. Changes of it are counted elsewhere. */
+  loaded(): void {
+    this.#firstLoads += 1;
+  }
 
   requested(): void {
     this.#requests += 1;
@@ -45,16 +51,19 @@ export class EnvoyStats {
   /** Nothing before the first request: who does not use Envoy need not see it. */
   lines(reloads: { readonly applied: number; readonly rejected: number }): readonly string[] {
     if (this.#requests === 0) return [];
-    const total = (name: string, value: number): string[] => [`# TYPE ${name} counter`, `${name} ${value}`];
+    const { domain_not_found, global_shadow_mode, service_error, redis_error } = this.#events;
     return [
       ...COUNTS.flatMap((count) => this.#ruleLines(count)),
-      ...total('ratelimit_service_total_requests', this.#requests),
-      ...total('ratelimit_service_domain_not_found', this.#events.domain_not_found),
-      ...total('ratelimit_service_global_shadow_mode', this.#events.global_shadow_mode),
-      ...total('ratelimit_service_call_should_rate_limit_service_error', this.#events.service_error),
-      ...total('ratelimit_service_call_should_rate_limit_redis_error', this.#events.redis_error),
-      ...total('ratelimit_service_config_load_success', reloads.applied),
-      ...total('ratelimit_service_config_load_error', reloads.rejected),
+      ...total('total_requests', ['{grpc_method="ShouldRateLimit"}', this.#requests]),
+      ...total('domain_not_found', ['', domain_not_found]),
+      ...total('global_shadow_mode', ['', global_shadow_mode]),
+      ...total(
+        'should_rate_limit_error',
+        ['{err_type="service_error"}', service_error],
+        ['{err_type="redis_error"}', redis_error],
+      ),
+      ...total('config_load_success', ['', this.#firstLoads + reloads.applied]),
+      ...total('config_load_error', ['', reloads.rejected]),
     ];
   }
 
@@ -85,6 +94,11 @@ export class EnvoyStats {
     this.#byPath.set(path, counts);
     return counts;
   }
+}
+
+function total(name: string, ...samples: readonly (readonly [labels: string, value: number])[]): readonly string[] {
+  const full = `ratelimit_service_${name}`;
+  return [`# TYPE ${full} counter`, ...samples.map(([labels, value]) => `${full}${labels} ${value}`)];
 }
 
 function labelsOf(domain: string, path: readonly string[]): string {

@@ -5,7 +5,7 @@ import { ServiceError } from '../envoy/request.ts';
 import { type EnvoyContext, shouldRateLimit } from '../envoy/should-rate-limit.ts';
 import { type Answer, json, text } from './answer.ts';
 import { toHttpError } from './http-error.ts';
-import { readJson } from './read-body.ts';
+import { readText } from './read-body.ts';
 import type { Asked, Route, RouteContext } from './routes.ts';
 
 export function envoyContext(
@@ -24,7 +24,7 @@ export async function isHealthy({ store, isDraining, envoy, limits }: RouteConte
 
 async function answerJson({ request }: Asked, context: RouteContext): Promise<Answer> {
   try {
-    const asked = readRequest(await readJson(request, context.bodyLimits));
+    const asked = readRequest(await readText(request, context.bodyLimits));
     const response = await shouldRateLimit(asked, envoyContext(context));
     return json(response.overallCode === 'OK' ? 200 : 429, responseJson(response));
   } catch (error) {

@@ -18,12 +18,22 @@ export async function readJson(request: IncomingMessage, limits: BodyLimits): Pr
 export async function readOptionalJson(request: IncomingMessage, limits: BodyLimits): Promise<unknown> {
   const bytes = await readBytes(request, limits);
   if (bytes.length === 0) return undefined;
-  if (!isUtf8(bytes)) throw malformed('the body is not UTF-8');
+  const text = textOf(bytes);
   try {
-    return JSON.parse(bytes.toString());
+    return JSON.parse(text);
   } catch (error) {
     throw malformed((error as SyntaxError).message.slice(0, 200));
   }
+}
+
+/** As it came, for those whose JSON is not everybody's. */
+export async function readText(request: IncomingMessage, limits: BodyLimits): Promise<string> {
+  return textOf(await readBytes(request, limits));
+}
+
+function textOf(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw malformed('the body is not UTF-8');
+  return bytes.toString();
 }
 
 function malformed(message: string): HttpError {

@@ -54,6 +54,14 @@ const BAD: readonly (readonly [text: string, ...lines: string[]])[] = [
     'a.yaml: should not have an empty replaces entry (line 3, column 82: descriptors[0].rate_limit.replaces[0])',
   ],
   [
+    limited('unit: day, requests_per_unit: 1, replaces: { name: n }'),
+    'a.yaml: error loading config file: replaces: expected a list of maps with a name, got a map (line 3, column 62: descriptors[0].rate_limit.replaces)',
+  ],
+  [
+    limited('unlimited: true, replaces: other'),
+    'a.yaml: error loading config file: replaces: expected a list of maps with a name, got "other" (line 3, column 46: descriptors[0].rate_limit.replaces)',
+  ],
+  [
     one('{ key: k, value: v, share_threshold: true }'),
     "a.yaml: share_threshold can only be used with wildcard values (containing '*'), but found key 'k_v' (line 3, column 25: descriptors[0].share_threshold)",
   ],
@@ -213,6 +221,18 @@ describe('several files', () => {
       "1.yaml: duplicate descriptor composite key 'shop.a' (line 3, column 5: descriptors[0])",
     ]);
   });
+});
+
+test.each([
+  ['with a byte order mark', `\uFEFF${one('{ key: k }')}`],
+  ['with the line ends of Windows', one('{ key: k }').replaceAll('\n', '\r\n')],
+  ['as JSON', '{\n  "descriptors": [{ "key": "k" }],\n  "domain": "shop"\n}'],
+  ['with nothing in its lists', limited('unit: day, requests_per_unit: 1, replaces:')],
+  ['of a domain alone', 'domain: shop'],
+])('a file %s', (_, text) => {
+  const { config, problems } = readConfigs([{ file: 'a.yaml', text }]);
+  expect(problems).toEqual([]);
+  expect([...config!.envoy!.keys()]).toEqual(['shop']);
 });
 
 test('everything a file may hold, written as people write it', () => {

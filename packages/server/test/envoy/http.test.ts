@@ -11,9 +11,11 @@ descriptors:
   - { key: user, rate_limit: { unit: minute, requests_per_unit: 10 }, metadata: { owner: { team: core }, tags: [a] } }
   - { key: user, value: vip, rate_limit: { unit: hour, requests_per_unit: 20 }, metadata: { owner: { since: 2020 }, tags: [b] } }
   - { key: trial, shadow_mode: true, rate_limit: { unit: minute, requests_per_unit: 1 } }
-  - { key: day, quota_mode: true, rate_limit: { unit: day, requests_per_unit: 1 } }
+  - { key: day, quota_mode: true, rate_limit: { unit: day, requests_per_unit: 1 }, metadata: {} }
   - { key: route, value_to_metric: true, descriptors: [{ key: to, value: a*, rate_limit: { unit: day, requests_per_unit: 9 } }] }
   - { key: exact, detailed_metric: true, rate_limit: { unit: day, requests_per_unit: 9 } }
+  - { key: staff, rate_limit: { unlimited: true }, metadata: { owner: { team: none }, staff: true } }
+  - { key: file, value: f/*, share_threshold: true, value_to_metric: true, descriptors: [{ key: to, detailed_metric: true, rate_limit: { unit: day, requests_per_unit: 9 } }, { key: from, rate_limit: { unit: day, requests_per_unit: 9 } }] }
 `;
 
 let service: EnvoyService;
@@ -42,6 +44,10 @@ describe('/json', () => {
     '{"domain":"shop","descriptors":[{"entries":[]}],"hitsAddend":"many"}',
     '{"domain":"shop","descriptors":[{"entries":[]}],"hitsAddend":4294967296}',
     '{"domain":"shop","descriptors":[{"entries":[]}],"hitsAddend":1,"hits_addend":1}',
+    '{"domain":"shop","descriptors":[{"entries":[]}],"hitsAddend":null,"hits_addend":1}',
+    '{"domain":"shop","descriptors":[{"entries":[]}],"hitsAddend":"03"}',
+    '{"domain":"shop","domain":"shop","descriptors":[{"entries":[]}]}',
+    '{"domain":"shop","descriptors":[{"entries":[{"key":"user","k\\u0065y":"user"}]}]}',
     '{"domain":"shop","descriptors":[{"entries":[],"limit":{"unit":"WEEK"}}]}',
     '{"domain":"shop","descriptors":[{"entries":[],"limit":{"requestsPerUnit":1}}]}',
     '{"domain":"shop","descriptors":[{"entries":[],"hitsAddend":{"value":1}}]}',
@@ -66,6 +72,15 @@ describe('/json', () => {
       overallCode: 'OVER_LIMIT',
       statuses: [{ code: 'OVER_LIMIT', currentLimit, durationUntilReset: '40s' }],
     });
+  });
+
+  test.each([
+    '{"domain":"shop","descriptors":[{"entries":[{"key":"domain","value":"domain"},{"key":"{","value":"\\"a\\":1,\\"a\\":"}]}]}',
+    '{"domain":"shop","descriptors":[{"entries":[]},{"entries":[]}],"hitsAddend":"1e1"}',
+    ' {"domain" : "shop", "descriptors" :[{}],"hitsAddend" : 3.0} ',
+  ])('%s is none', async (body) => {
+    service = await startEnvoy(YAML);
+    expect((await service.post('/json', body)).status).toBe(200);
   });
 
   test('snake_case, texts for numbers, numbers for units and null for nothing are understood', async () => {
@@ -105,8 +120,8 @@ describe('/json', () => {
     service.service.limits.replace({ policies: new Map(), rules: [], trustedProxies: 0 });
     expect((await service.post('/json', asked('user'))).status).toBe(400);
     const { text: metrics } = await service.get('/metrics');
-    expect(metrics).toContain('ratelimit_service_call_should_rate_limit_redis_error 1\n');
-    expect(metrics).toContain('ratelimit_service_call_should_rate_limit_service_error 1\n');
+    expect(metrics).toContain('ratelimit_service_should_rate_limit_error{err_type="redis_error"} 1\n');
+    expect(metrics).toContain('ratelimit_service_should_rate_limit_error{err_type="service_error"} 1\n');
   });
 });
 
@@ -132,6 +147,20 @@ describe('headers', () => {
       const { responseHeadersToAdd = [] } = await service[transport]({ domain: 'shop', descriptors, hitsAddend: hits });
       expect(responseHeadersToAdd).toEqual(values.map((value, index) => ({ key: Object.values(named)[index], value })));
     });
+
+    test.each([
+      [undefined, [], ['X-Limit', 'X-Left', 'X-Reset']],
+      [{ limit: 'A', remaining: 'B', reset: 'C' }, ['A', 'B', 'C'], ['X-Limit', 'X-Left', 'X-Reset']],
+    ])(
+      'go to the request that is passed on, with those of the response: %j',
+      async (headers, ofResponse, ofRequest) => {
+        service = await startEnvoy(YAML, { settings: { headers, requestHeaders: named } });
+        const { responseHeadersToAdd = [], requestHeadersToAdd } = await service[transport](asked('user'));
+        const keys = (list: readonly { readonly key: string }[]) => list.map(({ key }) => key);
+        expect([keys(responseHeadersToAdd), keys(requestHeadersToAdd)]).toEqual([ofResponse, ofRequest]);
+        expect(requestHeadersToAdd[1]).toEqual({ key: 'X-Left', value: '9' });
+      },
+    );
   });
 });
 
@@ -139,20 +168,26 @@ test('dynamic metadata say what was asked, and what the rules that passed have t
   service = await startEnvoy(YAML, { settings: { dynamicMetadata: true } });
   const vip = { ...entry('user', 'vip'), hitsAddend: { value: 0 } };
   const override = { ...entry('other'), limit: { requestsPerUnit: 5, unit: 'HOUR' } };
-  const question = { domain: 'shop', hitsAddend: 2, descriptors: [entry('user'), vip, override] };
+  const none = { ...entry('other', 'y'), limit: { requestsPerUnit: 0, unit: 'HOUR' }, hitsAddend: { value: 0 } };
+  const question = { domain: 'shop', hitsAddend: 2, descriptors: [entry('staff'), entry('user'), vip, override, none] };
   const expected = {
     domain: 'shop',
     hitsAddend: 2,
     descriptors: [
+      { entries: ['staff=x'] },
       { entries: ['user=x'] },
       { entries: ['user=vip'], hitsAddend: 0 },
       { entries: ['other=x'], limit: 'requests_per_unit:5 unit:HOUR' },
+      { entries: ['other=y'], limit: 'unit:HOUR', hitsAddend: 0 },
     ],
-    metadata: { owner: { team: 'core', since: 2020 }, tags: ['b'] },
+    // Of what both say, the first stays.
+    metadata: { owner: { team: 'core', since: 2020 }, tags: ['a'] },
   };
   for (const transport of ['grpc', 'json'] as const) {
     expect((await service[transport](question)).dynamicMetadata).toEqual(expected);
   }
+  const { dynamicMetadata: bare } = await service.json({ domain: 'shop', descriptors: [entry('day')] });
+  expect(bare).toEqual({ domain: 'shop', descriptors: [{ entries: ['day=x'] }] });
   const over = await service.json({ domain: 'shop', hitsAddend: 50, descriptors: [entry('user'), vip] });
   expect(over.dynamicMetadata.metadata).toEqual({ owner: { since: 2020 }, tags: ['b'] });
 });
@@ -196,9 +231,50 @@ describe('what Prometheus reads', () => {
     const { text } = await service.get('/metrics');
     expect(text).toContain('ratelimit_service_global_shadow_mode 1\n');
     expect(text).toContain('ratelimit_service_domain_not_found 1\n');
-    expect(text).toContain('ratelimit_service_total_requests 3\n');
+    expect(text).toContain('ratelimit_service_total_requests{grpc_method="ShouldRateLimit"} 3\n');
     expect(text).toContain('sluice_decisions_total{policy="envoy",outcome="denied"} 2\n');
     expect(text).not.toMatch(/nowhere|inline/);
+  });
+
+  /** What was asked for, and what it is named. */
+  const NAMES: readonly (readonly [entries: readonly (readonly [string, string])[], labels: string])[] = [
+    [[['user', 'ann']], 'key1="user"'],
+    [[['user', 'vip']], 'key1="user_vip"'],
+    [
+      [
+        ['route', '/a'],
+        ['to', 'ab'],
+      ],
+      'key1="route_/a",key2="to_a*"',
+    ],
+    [
+      [
+        ['route', ''],
+        ['to', 'ab'],
+      ],
+      'key1="route",key2="to_a*"',
+    ],
+    [[['exact', 'e']], 'key1="exact_e"'],
+    // What values share is named by what they share, whoever asks for their names.
+    [
+      [
+        ['file', 'f/1'],
+        ['from', 'x'],
+      ],
+      'key1="file_f/*",key2="from"',
+    ],
+    [
+      [
+        ['file', 'f/1'],
+        ['to', 'x'],
+      ],
+      'key1="file_f/*",key2="to_x"',
+    ],
+  ];
+  test.each(NAMES)('%j is named %s', async (entries, labels) => {
+    service = await startEnvoy(YAML);
+    await service.grpc({ domain: 'shop', descriptors: [{ entries: entries.map(([key, value]) => ({ key, value })) }] });
+    expect(await counts(`domain="shop",${labels}`)).toMatchObject({ total_hits: 1 });
   });
 
   test('what clients send is named only where a rule asks for it, and only a thousand times', async () => {

@@ -78,16 +78,17 @@ test('a changed file changes the limits, not what was spent, and no connection i
   expect((await client.ask({ ...asked, hitsAddend: 3 })).responseHeadersToAdd[1]).toEqual({
     ...{ key: 'RateLimit-Remaining', value: '2' },
   });
+  const metrics = async (): Promise<string> => (await ask(`${server.url}/metrics`, {})).text;
+  expect(await metrics()).toContain('ratelimit_service_config_load_success 1\n');
 
   const remaining = async (): Promise<number> => (await client.ask(look)).statuses[0].limitRemaining ?? 0;
   writeFileSync(file, limit(10));
   expect(await eventually(remaining, (left) => left === 7)).toBe(7);
 
   writeFileSync(file, limit(10).replace('year', 'yaer'));
-  const metrics = async (): Promise<string> => (await ask(`${server.url}/metrics`, {})).text;
   const isCounted = (text: string): boolean => text.includes('ratelimit_service_config_load_error 1\n');
   expect(isCounted(await eventually(metrics, isCounted))).toBe(true);
-  expect(await metrics()).toContain('ratelimit_service_config_load_success 1\n');
+  expect(await metrics()).toContain('ratelimit_service_config_load_success 2\n');
   expect(await remaining()).toBe(7);
   const { problems } = server.logs().find(({ level }) => level === 'error') as { problems: string[] };
   expect(problems[0]).toMatch(`${file}: invalid rate limit unit 'yaer'`);

@@ -25,6 +25,16 @@ const SETTINGS: readonly (readonly [environment: Environment, settings: Partial<
     },
     { headers: { limit: 'X-L', remaining: 'X-R', reset: 'X-T' } },
   ],
+  [{ LIMIT_REQUEST_HEADERS_ENABLED: 'true', LIMIT_LIMIT_HEADER: 'X-L' }, { requestHeaders: HEADERS }],
+  [
+    {
+      LIMIT_REQUEST_HEADERS_ENABLED: '1',
+      LIMIT_REQUEST_LIMIT_HEADER: 'X-L',
+      LIMIT_REQUEST_REMAINING_HEADER: 'X-R',
+      LIMIT_REQUEST_RESET_HEADER: 'X-T',
+    },
+    { requestHeaders: { limit: 'X-L', remaining: 'X-R', reset: 'X-T' } },
+  ],
   [{ RESPONSE_DYNAMIC_METADATA: 'true' }, { dynamicMetadata: true }],
   [{ NEAR_LIMIT_RATIO: '0.5' }, { nearLimitRatio: 0.5 }],
   [{ HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED: 'true' }, { needsConfig: true }],
@@ -43,6 +53,10 @@ describe('what is wrong names the variable', () => {
     [
       { LIMIT_RESPONSE_HEADERS_ENABLED: 'true', LIMIT_RESET_HEADER: 'a b' },
       'LIMIT_RESET_HEADER: expected the name of a header, got "a b"',
+    ],
+    [
+      { LIMIT_REQUEST_HEADERS_ENABLED: 'true', LIMIT_REQUEST_RESET_HEADER: '', LIMIT_REQUEST_LIMIT_HEADER: 'a:' },
+      'LIMIT_REQUEST_LIMIT_HEADER: expected the name of a header, got "a:"',
     ],
   ])('%j', (environment, message) => {
     expect(() => readSettings(environment)).toThrow(message);

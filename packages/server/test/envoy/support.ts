@@ -139,7 +139,8 @@ export function grpcClient(port: number, options: GrpcClientOptions = {}): GrpcC
 }
 
 /** As protojson would have it: what is zero or empty is left out, a duration is a text, and a struct is what it means. */
-function asJson({ overallCode, statuses = [], responseHeadersToAdd = [], dynamicMetadata }: Reply): Reply {
+function asJson({ overallCode, statuses = [], dynamicMetadata, ...headers }: Reply): Reply {
+  const { responseHeadersToAdd = [], requestHeadersToAdd = [] } = headers;
   return {
     overallCode,
     statuses: statuses.map(({ durationUntilReset, currentLimit, ...status }: Reply) => ({
@@ -148,6 +149,7 @@ function asJson({ overallCode, statuses = [], responseHeadersToAdd = [], dynamic
       ...(durationUntilReset ? { durationUntilReset: `${durationUntilReset.seconds ?? 0}s` } : {}),
     })),
     ...(responseHeadersToAdd.length === 0 ? {} : { responseHeadersToAdd: responseHeadersToAdd.map(withoutZero) }),
+    ...(requestHeadersToAdd.length === 0 ? {} : { requestHeadersToAdd: requestHeadersToAdd.map(withoutZero) }),
     ...(dynamicMetadata ? { dynamicMetadata: plainStruct(dynamicMetadata) } : {}),
   };
 }

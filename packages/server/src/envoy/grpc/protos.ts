@@ -75,11 +75,11 @@ function refuseInvalidText({ domain, descriptors }: RateLimitRequest, bytes: Buf
   if (isBad || isInvalid(domain)) throw new ServiceError('string field contains invalid UTF-8');
 }
 
-function wireResponse({ overallCode, statuses, responseHeadersToAdd, dynamicMetadata }: RateLimitResponse): object {
+function wireResponse(response: RateLimitResponse): object {
+  const { overallCode, statuses, responseHeadersToAdd, requestHeadersToAdd, dynamicMetadata } = response;
   return {
-    overallCode,
+    ...{ overallCode, responseHeadersToAdd, requestHeadersToAdd },
     statuses: statuses.map(wireStatus),
-    responseHeadersToAdd,
     ...(dynamicMetadata === undefined ? {} : { dynamicMetadata: structOf(dynamicMetadata) }),
   };
 }
