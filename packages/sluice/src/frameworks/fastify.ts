@@ -108,8 +108,15 @@ function hookOf({ enter, conclude }: Entrance<FastifyRequest>): FastifyHook {
   return (request, reply, done) => {
     const view = new FastifyView(request, request.raw);
     const decision = enter(view);
-    if (isPromise(decision)) decision.then((later) => goOn(later, view, reply, done), done);
-    else goOn(decision, view, reply, done);
+    if (!isPromise(decision)) return goOn(decision, view, reply, done);
+    decision.then((later) => {
+      // What throws at once Fastify catches; here nobody would, and one bad header of a denial would end the process.
+      try {
+        goOn(later, view, reply, done);
+      } catch (error) {
+        done(error as Error);
+      }
+    }, done);
   };
 }
 
