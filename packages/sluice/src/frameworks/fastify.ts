@@ -55,7 +55,7 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (app
   if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit');
   app.addHook('onRoute', (route) => {
     const own = route.config?.rateLimit;
-    const entrance = own === undefined ? global && shared : own !== false && entranceFor(own, nameOf(route));
+    const entrance = own === undefined ? global && shared : own !== false && entranceFor(own, route);
     if (entrance) addHook(route, hook, hookOf(entrance));
   });
 };
@@ -120,25 +120,32 @@ function hookOf({ enter, conclude }: Entrance<FastifyRequest>): FastifyHook {
   };
 }
 
-/** Fastify declares HEAD beside GET with the same config: both are one limit. */
+/** Fastify declares HEAD beside GET with the same config, also where GET is one method of several: all of them are one limit. */
 function routeEntrances(
   common: FastifyRouteRateLimit,
   store: FastifyRateLimitOptions['store'],
-): (own: FastifyRouteRateLimit, name: string) => Entrance<FastifyRequest> {
+): (own: FastifyRouteRateLimit, route: RouteOptions) => Entrance<FastifyRequest> {
   const made = new WeakMap<object, Map<string, Entrance<FastifyRequest>>>();
-  return (own, name) => {
+  return (own, route) => {
+    const [verbs, place] = [verbsOf(route), placeOf(route)];
+    const name = `${verbs.join(',')} ${place}`;
     const path = `${name}: config.rateLimit`;
     checkRouteLimit(own, path);
     const byName = made.get(own) ?? new Map<string, Entrance<FastifyRequest>>();
     const entrance = byName.get(name) ?? entranceOf(routeOptions(common, own, name), { path, store });
+    for (const verb of verbs) byName.set(`${verb} ${place}`, entrance);
     made.set(own, byName.set(name, entrance));
     return entrance;
   };
 }
 
-function nameOf({ method, url }: RouteOptions): string {
-  const verbs = [method].flat().map((verb) => (verb === 'HEAD' ? 'GET' : verb));
-  return `${[...new Set(verbs)].join(',')} ${url}`;
+function verbsOf({ method }: RouteOptions): readonly string[] {
+  return [...new Set([method].flat().map((verb) => (verb === 'HEAD' ? 'GET' : verb)))];
+}
+
+/** With the constraints, by which Fastify tells routes of one URL apart: versions, hosts. */
+function placeOf({ url, constraints = {} }: RouteOptions): string {
+  return [url, ...Object.entries(constraints).map(([name, value]) => `${name}=${String(value)}`)].join(' ');
 }
 
 /** Before the hooks of the route itself. */

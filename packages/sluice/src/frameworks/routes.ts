@@ -39,7 +39,7 @@ type KeyOf<Native> = NonNullable<RateLimitOptions<Native>['key']>;
 
 /** The same policy at two routes is two limits, also in a store that both share. */
 function keyAt<Native>(name: string, key: KeyOf<Native> = byIp() as KeyOf<Native>): KeyOf<Native> {
-  const prefix = `at:${name}|`;
+  const prefix = `at:${name.replace(/[%|]/g, encodeURIComponent)}|`;
   return async (view, warn) => {
     const who = await key(view, warn);
     return typeof who === 'string' && who !== '' ? prefix + who : who;

@@ -67,6 +67,34 @@ describe('routes', () => {
     expect(await left(app, ...asks)).toEqual(['8', '4', '4', '3', '7', '4', '3']);
   });
 
+  test('for several methods have one limit, and HEAD is in it', async () => {
+    const app = fastify();
+    await app.register(rateLimit, {});
+    const config = { rateLimit: { policy: day('own', 5) } };
+    app.route({ method: ['GET', 'POST'], url: '/', config, handler: async () => '' });
+    app.route({ method: ['DELETE'], url: '/', config, handler: async () => '' });
+    expect(await left(app, 'GET /', 'POST /', 'HEAD /', 'DELETE /', 'GET /')).toEqual(['4', '3', '2', '4', '1']);
+  });
+
+  test('are told apart also when a key looks like a part of another route', async () => {
+    const app = fastify();
+    await app.register(rateLimit, {});
+    const policy = day('own', 5);
+    app.get('/a', { config: { rateLimit: { policy, key: () => 'b|x' } } }, async () => '');
+    app.get('/a|b', { config: { rateLimit: { policy, key: () => 'x' } } }, async () => '');
+    expect(await left(app, 'GET /a', 'GET /a|b')).toEqual(['4', '4']);
+  });
+
+  test('of two versions have a limit each', async () => {
+    const app = fastify();
+    await app.register(rateLimit, {});
+    const config = { rateLimit: { policy: day('own', 5) } };
+    for (const version of ['1.0.0', '2.0.0']) app.get('/', { config, constraints: { version } }, async () => '');
+    const ask = async (version: string): Promise<string | undefined> =>
+      remainingOf(await app.inject({ url: '/', headers: { 'accept-version': version } }));
+    expect([await ask('1.x'), await ask('2.x'), await ask('1.x')]).toEqual(['4', '4', '3']);
+  });
+
   test('say nothing and are not limited when the plugin has no limit, or is not for all', async () => {
     for (const options of [{}, { policy: day('all', 9), global: false }]) {
       const app = fastify();
