@@ -8,6 +8,7 @@ import type {
   FastifyReply,
   FastifyRequest,
   HookHandlerDoneFunction,
+  preParsingHookHandler,
   RouteOptions,
 } from 'fastify';
 import type { GateDecision } from '../http/gate.ts';
@@ -110,7 +111,7 @@ function hookOf({ enter, conclude }: Entrance<FastifyRequest>): FastifyHook {
     const decision = enter(view);
     if (!isPromise(decision)) return goOn(decision, view, reply, done);
     decision.then((later) => {
-      // What throws at once Fastify catches; here nobody would, and one bad header of a denial would end the process.
+      // What throws at once Fastify catches; here nobody would, and a bad header of one denial would end the server.
       try {
         goOn(later, view, reply, done);
       } catch (error) {
@@ -151,7 +152,14 @@ function placeOf({ url, constraints = {} }: RouteOptions): string {
 /** Before the hooks of the route itself. */
 function addHook(route: RouteOptions, name: HookName, hook: FastifyHook): void {
   const others = [route[name] ?? []].flat();
-  Object.assign(route, { [name]: [hook, ...others] });
+  Object.assign(route, { [name]: [name === 'preParsing' ? besidePayload(hook) : hook, ...others] });
+}
+
+/** Hooks before the parsing are handed the body too. Whoever says nothing about it goes on with it as it is. */
+function besidePayload(hook: FastifyHook): preParsingHookHandler {
+  return function (request, reply, _payload, done) {
+    hook.call(this, request, reply, done as HookHandlerDoneFunction);
+  };
 }
 
 class FastifyView extends NodeView<FastifyRequest> {

@@ -135,6 +135,20 @@ test('a later hook knows who was logged in meanwhile', async () => {
   expect(keys).toEqual(['user:ada']);
 });
 
+describe.each(['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const)('at the hook %s', (hook) => {
+  test.each([
+    ['at once', () => 'ada'],
+    ['later', async () => 'ada'],
+  ])('a request passes with its body, and the next one is denied, by a key that is known %s', async (_, key) => {
+    const app = fastify();
+    await app.register(rateLimit, { policy: day('all', 1), hook, key });
+    app.post('/', async (request) => request.body);
+    const ask = () => app.inject({ method: 'POST', url: '/', payload: { a: 1 } });
+    const [passed, denied] = [await ask(), await ask()];
+    expect([passed.statusCode, passed.body, denied.statusCode]).toEqual([200, '{"a":1}', 429]);
+  });
+});
+
 test('a hook alone is for what is no route', async () => {
   const app = fastify();
   app.setNotFoundHandler({ preHandler: rateLimitHook({ policy: day('lost', 1) }) }, (_, reply) =>
