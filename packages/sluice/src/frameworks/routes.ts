@@ -31,8 +31,9 @@ export function routeOptions<Native, Context>(
   return own.limiter === undefined ? { ...merged, key: keyAt(name, merged.key) } : merged;
 }
 
+/** Null is a mistake to be told, as elsewhere: taken for none it would turn every limit off. */
 export function hasLimit<Native, Context>({ limiter, policy, policies }: RateLimitOptions<Native, Context>): boolean {
-  return (limiter ?? policy ?? policies) !== undefined;
+  return limiter !== undefined || policy !== undefined || policies !== undefined;
 }
 
 type KeyOf<Native> = NonNullable<RateLimitOptions<Native>['key']>;

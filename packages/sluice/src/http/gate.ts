@@ -95,14 +95,14 @@ export function gate<Native = unknown, Context = unknown>(options: GateOptions<N
 export function gateOf<Native, Context>(
   options: GateOptions<Native, Context>,
   path: string,
-  counting: object = options.limiter,
+  counting?: object,
 ): PromptGate<Native> {
   checkOptions(options, path);
   const { limiter, key = byIp(), skip, onDenied, sleep = sleepOnTimer } = options;
   const warn = warnOnce(options.onWarning);
   const write = headersOf(options.headers, policiesOf(options.policies, limiter, path), `${path}.headers`);
   const attemptOptions = attemptOptionsFor(options);
-  const noteCounted = doubleCountWatch(counting, warn);
+  const noteCounted = doubleCountWatch(counting ?? limiter, warn);
 
   const deny = async (view: RequestView<Native>, result: RateLimitResult): Promise<GateDecision> => {
     const denial = denialOf(result, view.header('accept'), write(result));

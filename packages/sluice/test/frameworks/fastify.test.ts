@@ -187,6 +187,8 @@ describe('what is wrong is said when the app starts', () => {
   test.each([
     ['an unknown option', () => registered({ policy: day('all', 9), max: 5 }), 'rateLimit.max'],
     ['an unknown option without a limit', () => registered({ max: 5 }), 'rateLimit.max'],
+    ['a policy that is null, which is no way to say none', () => registered({ policy: null }), 'rateLimit'],
+    ['a route with a policy that is null', () => routed({ policy: null }), 'GET /x: config.rateLimit'],
     ['a hook that is none', () => registered({ policy: day('all', 9), hook: 'onSend' }), 'rateLimit.hook'],
     ['global without a limit', () => registered({ global: true }), 'rateLimit.global'],
     ['global that is no flag', () => registered({ policy: day('all', 9), global: 'yes' }), 'rateLimit.global'],

@@ -329,6 +329,7 @@ test('a denial of what is no HTTP is thrown to whoever asked', async () => {
 test('options of the module are checked when the app starts', async () => {
   const starting = (options: object) => serve({ imports: [RateLimitModule.forRoot(options)] });
   await expect(starting({ max: 5 })).rejects.toMatchObject({ path: 'RateLimitModule.max' });
+  await expect(starting({ policy: null })).rejects.toMatchObject({ path: 'RateLimitModule' });
   await expect(starting({ store: {} })).rejects.toMatchObject({ path: 'RateLimitModule.store' });
   await expect(starting({ exchangeOf: 5 })).rejects.toMatchObject({ path: 'RateLimitModule.exchangeOf' });
 });

@@ -242,6 +242,10 @@ describe('warnings', () => {
 });
 
 describe('options are refused when the gate is made', () => {
+  test.each([undefined, null, 5])('no options at all: %s', (options) => {
+    expect(() => gate(options as never)).toThrow(expect.objectContaining({ code: 'SLUICE_INVALID_OPTION' }));
+  });
+
   test.each([
     ['an unknown one', { limits: 5 }, 'gate.limits'],
     ['no limiter', { limiter: undefined }, 'gate.limiter'],
