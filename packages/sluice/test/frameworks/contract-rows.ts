@@ -494,7 +494,7 @@ export const ROWS: readonly Row[] = [
     [
       ['without headers and body', { status: 418 }],
       ['with a status that is none', { status: 9999, headers: {}, body: '' }],
-      ['with a header that is none', { status: 302, headers: { Location: '/busy\n' }, body: '' }],
+      ['with a header that is none', { status: 302, headers: { Location: '/bu\nsy' }, body: '' }],
     ] as const
   ).map(([what, response]) => ({
     title: `a response of your own ${what} is an error of the request`,
