@@ -43,7 +43,7 @@ export function sluiceStore(options: SluiceStoreOptions = {}): ExpressRateLimitS
   let { limiter } = options;
   let startAnew = (): void => {};
   let ceiling = 0;
-  let takesBackRefusals = false;
+  let takesBackRefusals: boolean | 'unsure' = false;
   const refusals = new Map<string, number>();
 
   const asked = (): Limiter => {
@@ -55,11 +55,11 @@ export function sluiceStore(options: SluiceStoreOptions = {}): ExpressRateLimitS
     );
   };
   const noteRefusal = (key: string): void => {
-    if (!takesBackRefusals) return;
+    if (takesBackRefusals === false) return;
     refusals.set(key, (refusals.get(key) ?? 0) + 1);
     if (refusals.size > MAX_PENDING) refusals.delete(refusals.keys().next().value!);
   };
-  /** The middleware takes back every failed request, and a refused one has failed: but that one has spent nothing. */
+  /** The middleware takes back requests that failed, or that succeeded, and a refused one is among them: but that one has spent nothing. */
   const wasRefusal = (key: string): boolean => {
     const pending = refusals.get(key) ?? 0;
     if (pending > 1) refusals.set(key, pending - 1);
@@ -77,10 +77,15 @@ export function sluiceStore(options: SluiceStoreOptions = {}): ExpressRateLimitS
       };
       if (limiter === undefined) startAnew();
       ceiling = typeof middleware.limit === 'number' ? middleware.limit : Number.MAX_SAFE_INTEGER - 1;
-      takesBackRefusals = middleware.skipFailedRequests === true;
+      takesBackRefusals = middleware.skipFailedRequests || middleware.skipSuccessfulRequests ? 'unsure' : false;
+      void refusalsAreTakenBack(middleware).then((isSo) => {
+        takesBackRefusals = isSo;
+      });
     },
     async increment(key) {
       const result = await asked().attempt(prefix + key);
+      // Refusals are answered at once: one that is still waiting when the next request is let in will not be taken back any more.
+      if (result.allowed && takesBackRefusals === 'unsure') refusals.delete(key);
       if (result.allowed) return infoOf(result);
       noteRefusal(key);
       return { totalHits: Math.max(result.limit, ceiling) + 1, resetTime: retryTime(result) };
@@ -98,6 +103,21 @@ export function sluiceStore(options: SluiceStoreOptions = {}): ExpressRateLimitS
     // What others share is not for one of them to forget.
     ...(isLocal && { resetAll: async () => startAnew() }),
   };
+}
+
+/**
+ * Whether the middleware will call `decrement` for a request it has refused. It goes by `requestWasSuccessful`, which is asked here with all that is
+ * known of a refusal, its status; one that wants to know more cannot be told, and throws.
+ */
+async function refusalsAreTakenBack(middleware: Options): Promise<boolean | 'unsure'> {
+  const { skipFailedRequests, skipSuccessfulRequests, requestWasSuccessful, statusCode } = middleware;
+  if (Boolean(skipFailedRequests) === Boolean(skipSuccessfulRequests)) return Boolean(skipFailedRequests);
+  try {
+    const succeeded = await requestWasSuccessful(undefined as never, { statusCode } as never);
+    return Boolean(succeeded ? skipSuccessfulRequests : skipFailedRequests);
+  } catch {
+    return 'unsure';
+  }
 }
 
 function infoOf({ limit, remaining, resetAt }: RateLimitResult): ClientRateLimitInfo {

@@ -8,6 +8,7 @@ import type {
   FastifyReply,
   FastifyRequest,
   HookHandlerDoneFunction,
+  preParsingHookHandler,
   RouteOptions,
 } from 'fastify';
 import type { GateDecision } from '../http/gate.ts';
@@ -55,7 +56,7 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (app
   if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit');
   app.addHook('onRoute', (route) => {
     const own = route.config?.rateLimit;
-    const entrance = own === undefined ? global && shared : own !== false && entranceFor(own, nameOf(route));
+    const entrance = own === undefined ? global && shared : own !== false && entranceFor(own, route);
     if (entrance) addHook(route, hook, hookOf(entrance));
   });
 };
@@ -108,36 +109,57 @@ function hookOf({ enter, conclude }: Entrance<FastifyRequest>): FastifyHook {
   return (request, reply, done) => {
     const view = new FastifyView(request, request.raw);
     const decision = enter(view);
-    if (isPromise(decision)) decision.then((later) => goOn(later, view, reply, done), done);
-    else goOn(decision, view, reply, done);
+    if (!isPromise(decision)) return goOn(decision, view, reply, done);
+    decision.then((later) => {
+      // What throws at once Fastify catches; here nobody would, and a bad header of one denial would end the server.
+      try {
+        goOn(later, view, reply, done);
+      } catch (error) {
+        done(error as Error);
+      }
+    }, done);
   };
 }
 
-/** Fastify declares HEAD beside GET with the same config: both are one limit. */
+/** Fastify declares HEAD beside GET with the same config, also where GET is one method of several: all of them are one limit. */
 function routeEntrances(
   common: FastifyRouteRateLimit,
   store: FastifyRateLimitOptions['store'],
-): (own: FastifyRouteRateLimit, name: string) => Entrance<FastifyRequest> {
+): (own: FastifyRouteRateLimit, route: RouteOptions) => Entrance<FastifyRequest> {
   const made = new WeakMap<object, Map<string, Entrance<FastifyRequest>>>();
-  return (own, name) => {
+  return (own, route) => {
+    const [verbs, place] = [verbsOf(route), placeOf(route)];
+    const name = `${verbs.join(',')} ${place}`;
     const path = `${name}: config.rateLimit`;
     checkRouteLimit(own, path);
     const byName = made.get(own) ?? new Map<string, Entrance<FastifyRequest>>();
     const entrance = byName.get(name) ?? entranceOf(routeOptions(common, own, name), { path, store });
+    for (const verb of verbs) byName.set(`${verb} ${place}`, entrance);
     made.set(own, byName.set(name, entrance));
     return entrance;
   };
 }
 
-function nameOf({ method, url }: RouteOptions): string {
-  const verbs = [method].flat().map((verb) => (verb === 'HEAD' ? 'GET' : verb));
-  return `${[...new Set(verbs)].join(',')} ${url}`;
+function verbsOf({ method }: RouteOptions): readonly string[] {
+  return [...new Set([method].flat().map((verb) => (verb === 'HEAD' ? 'GET' : verb)))];
+}
+
+/** With the constraints, by which Fastify tells routes of one URL apart: versions, hosts. */
+function placeOf({ url, constraints = {} }: RouteOptions): string {
+  return [url, ...Object.entries(constraints).map(([name, value]) => `${name}=${String(value)}`)].join(' ');
 }
 
 /** Before the hooks of the route itself. */
 function addHook(route: RouteOptions, name: HookName, hook: FastifyHook): void {
   const others = [route[name] ?? []].flat();
-  Object.assign(route, { [name]: [hook, ...others] });
+  Object.assign(route, { [name]: [name === 'preParsing' ? besidePayload(hook) : hook, ...others] });
+}
+
+/** Hooks before the parsing are handed the body too. Whoever says nothing about it goes on with it as it is. */
+function besidePayload(hook: FastifyHook): preParsingHookHandler {
+  return function (request, reply, _payload, done) {
+    hook.call(this, request, reply, done as HookHandlerDoneFunction);
+  };
 }
 
 class FastifyView extends NodeView<FastifyRequest> {

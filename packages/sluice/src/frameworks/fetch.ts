@@ -16,7 +16,7 @@ export interface FetchRateLimitOptions<Req extends Request = Request, Context = 
 }
 
 /** Next.js middleware may answer with nothing, and so may a handler in Bun that has upgraded to a WebSocket. */
-type Answer = Response | undefined;
+type Answer = Response | null | undefined;
 export type FetchHandler<Req, Beside extends readonly unknown[], Res extends Answer> = (
   request: Req,
   ...beside: Beside
@@ -42,7 +42,7 @@ export function rateLimit<Req extends Request = Request, Context = unknown>(
       }
       if (decision.result !== undefined) results.set(request, decision.result);
       const response = await handler(request, ...beside);
-      if (response === undefined) return response;
+      if (response === undefined || response === null) return response;
       if (conclude !== undefined) wait(beside, conclude(decision, view, response.status));
       return withHeaders(response, decision.headers);
     };

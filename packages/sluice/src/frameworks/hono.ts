@@ -1,5 +1,6 @@
 /** `sluice/hono`: a middleware for Hono, on whichever runtime. */
 import type { Env, Context as HonoContext, MiddlewareHandler, Next } from 'hono';
+import type { StatusCode } from 'hono/utils/http-status';
 import type { Denial } from '../http/denial.ts';
 import type { GateDecision } from '../http/gate.ts';
 import { type HeaderValues, NO_HEADERS } from '../http/headers.ts';
@@ -29,7 +30,7 @@ export function rateLimit<E extends Env = Env, Context = unknown>(
   const ipOf = checkPeerOption(options.ip) ?? peerIn;
   const goOn = (decision: GateDecision, view: HonoView<E>, next: Next): Promise<Response | undefined> => {
     const c = view.native;
-    if (!decision.allowed) return Promise.resolve(responseOf(decision.response, c.req.method));
+    if (!decision.allowed) return Promise.resolve(responseOf(decision.response, c));
     const { headers } = decision;
     const isSet = headers === NO_HEADERS || setOnNode(c, headers);
     if (!isSet) for (const name in headers) c.header(name, headers[name]);
@@ -49,8 +50,9 @@ export function rateLimit<E extends Env = Env, Context = unknown>(
   };
 }
 
-function responseOf({ status, headers, body }: Denial, method: string): Response {
-  return new Response(method === 'HEAD' ? null : body, { status, headers });
+/** By way of the context, which adds what middlewares further out have set: those of CORS, without which no page could read it. */
+function responseOf<E extends Env>({ status, headers, body }: Denial, c: HonoContext<E>): Response {
+  return c.newResponse(c.req.method === 'HEAD' ? null : body, { status: status as StatusCode, headers });
 }
 
 /**

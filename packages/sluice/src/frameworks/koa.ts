@@ -39,9 +39,14 @@ export function rateLimit<Context = unknown>(options: KoaRateLimitOptions<Contex
   };
 }
 
-/** Koa answers an error with no headers but those of the error itself. */
+/**
+ * Koa answers an error with no headers but those of the error itself. One that is frozen, or whose headers are those of a response it tells
+ * of, is not ours to change: then the answer does without.
+ */
 function telling(error: unknown, headers: HeaderValues): unknown {
-  if (error instanceof Error) Object.assign(error, { headers: { ...headers, ...(error as HttpError).headers } });
+  if (!(error instanceof Error)) return error;
+  const own = (error as HttpError).headers ?? {};
+  if (Object.getPrototypeOf(own) === Object.prototype) Reflect.set(error, 'headers', { ...headers, ...own });
   return error;
 }
 

@@ -118,8 +118,9 @@ export class RateLimitException extends HttpException {
 /** Sends a denial as it is: Nest itself would make plain JSON of it. */
 class RateLimitFilter implements ExceptionFilter<RateLimitException> {
   catch({ denial }: RateLimitException, host: ArgumentsHost): void {
-    const response = host.switchToHttp().getResponse<NestExchange['response'] | undefined>();
-    if (response === undefined) return;
+    // What is no HTTP has no response to send. Nest throws on what a filter has nothing to say to, and GraphQL tells its caller.
+    if (host.getType() !== 'http') return;
+    const response = host.switchToHttp().getResponse<NestExchange['response']>();
     if ('raw' in response) sendReply(response, denial);
     else send(response, denial);
   }
@@ -188,9 +189,10 @@ class Limits {
     const own = ofHandler ?? limitAt(controller);
     if (own === undefined) return this.#common;
     if (own === false) return undefined;
-    const name = ofHandler === undefined ? controller.name : `${controller.name}.${handler.name}`;
-    const path = `@RateLimit() of ${name}`;
+    const method = ofHandler === undefined ? '' : `.${handler.name}`;
+    const path = `@RateLimit() of ${controller.name}${method}`;
     checkRouteLimit(own, path);
+    const name = `${controller.name}${placeOf(controller)}${method}`;
     return entranceOf(routeOptions(this.#options, own, name), { path, store: this.#store });
   }
 }
@@ -206,6 +208,12 @@ function limitsOf(options: NestRateLimitOptions): Limits {
 
 function limitAt(target: Target): RateLimitOptions<NestRequest> | false | undefined {
   return reflector.get(METADATA, target);
+}
+
+/** What `@Controller()` was told. An app with two versions of its API has two controllers of one name, and each has limits of its own. */
+function placeOf(controller: Target): string {
+  const said = ['path', '__version__'].map((key) => reflector.get<unknown>(key, controller));
+  return said.map((value) => (value === undefined ? '' : ` ${String(value)}`)).join('');
 }
 
 function httpExchange(context: ExecutionContext): NestExchange | undefined {

@@ -2,7 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Denial } from '../http/denial.ts';
+import { invalidOption } from '../http/options.ts';
 import type { RateLimitResult } from '../model/decision.ts';
+import { Kind, type SluiceError } from '../model/errors.ts';
 import { isPromise } from '../model/maybe-promise.ts';
 import { NodeView, pass, send } from './node-http.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
@@ -49,7 +51,8 @@ export type UpgradeListener = (request: LimitedRequest, socket: Duplex, head: Bu
 export function rateLimitUpgrade<Context = unknown>(
   options: UpgradeOptions<Context>,
 ): (listener: UpgradeListener) => (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void> {
-  const { enter } = entranceOf(options, { path: 'rateLimitUpgrade' });
+  const { enter, conclude } = entranceOf(options, { path: 'rateLimitUpgrade' });
+  if (conclude !== undefined) throw noOutcome(options);
   const { onError = emitWarning } = options;
   return (listener) => async (request: LimitedRequest, socket, head) => {
     // Nobody else listens yet, and a client that hangs up meanwhile must not bring the server down.
@@ -65,6 +68,12 @@ export function rateLimitUpgrade<Context = unknown>(
     socket.off('error', ignore);
     await listener(request, socket, head);
   };
+}
+
+/** Units would stay reserved, or spent, that somebody meant to give back. */
+function noOutcome(options: OutcomeOptions<unknown>): SluiceError {
+  const name = options.settle === undefined ? 'countOnly' : 'settle';
+  return invalidOption(`rateLimitUpgrade.${name}`, 'none, since an upgrade has no response to go by', new Kind('one'));
 }
 
 function ignore(): void {}

@@ -21,7 +21,7 @@ export interface Outcome<Native> {
 
 export interface OutcomeOptions<Native> {
   /** Which requests count, by how they ended: the others get back what they spent. */
-  readonly countOnly?: ((outcome: Outcome<Native>) => boolean) | undefined;
+  readonly countOnly?: ((outcome: Outcome<Native>) => MaybePromise<boolean>) | undefined;
   /** What a request did cost, once that is known; `cost` is reserved until then. */
   readonly settle?: ((outcome: Outcome<Native>) => MaybePromise<number>) | undefined;
   /** How long a settlement may give units back, counted from the reservation. Default: 1 minute. */
@@ -52,7 +52,7 @@ export function conclusionOf<Native, Context>(
     try {
       const outcome = { status, view, result };
       if (settle !== undefined) await holds.get(result)?.commit(await settle(outcome));
-      else if (!countOnly!(outcome)) await limiter.refund(spent.key, refundOf(spent, result));
+      else if (!(await countOnly!(outcome))) await limiter.refund(spent.key, refundOf(spent, result));
     } catch (error) {
       onError(error);
     }

@@ -31,15 +31,16 @@ export function routeOptions<Native, Context>(
   return own.limiter === undefined ? { ...merged, key: keyAt(name, merged.key) } : merged;
 }
 
+/** Null is a mistake to be told, as elsewhere: taken for none it would turn every limit off. */
 export function hasLimit<Native, Context>({ limiter, policy, policies }: RateLimitOptions<Native, Context>): boolean {
-  return (limiter ?? policy ?? policies) !== undefined;
+  return limiter !== undefined || policy !== undefined || policies !== undefined;
 }
 
 type KeyOf<Native> = NonNullable<RateLimitOptions<Native>['key']>;
 
 /** The same policy at two routes is two limits, also in a store that both share. */
 function keyAt<Native>(name: string, key: KeyOf<Native> = byIp() as KeyOf<Native>): KeyOf<Native> {
-  const prefix = `at:${name}|`;
+  const prefix = `at:${name.replace(/[%|]/g, encodeURIComponent)}|`;
   return async (view, warn) => {
     const who = await key(view, warn);
     return typeof who === 'string' && who !== '' ? prefix + who : who;

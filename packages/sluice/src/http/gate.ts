@@ -95,18 +95,18 @@ export function gate<Native = unknown, Context = unknown>(options: GateOptions<N
 export function gateOf<Native, Context>(
   options: GateOptions<Native, Context>,
   path: string,
-  counting: object = options.limiter,
+  counting?: object,
 ): PromptGate<Native> {
   checkOptions(options, path);
   const { limiter, key = byIp(), skip, onDenied, sleep = sleepOnTimer } = options;
   const warn = warnOnce(options.onWarning);
   const write = headersOf(options.headers, policiesOf(options.policies, limiter, path), `${path}.headers`);
   const attemptOptions = attemptOptionsFor(options);
-  const noteCounted = doubleCountWatch(counting, warn);
+  const noteCounted = doubleCountWatch(counting ?? limiter, warn);
 
   const deny = async (view: RequestView<Native>, result: RateLimitResult): Promise<GateDecision> => {
     const denial = denialOf(result, view.header('accept'), write(result));
-    return { allowed: false, result, response: (await onDenied?.(denial, { view, result })) ?? denial };
+    return { allowed: false, result, response: responseOf(await onDenied?.(denial, { view, result })) ?? denial };
   };
 
   const tell = (view: RequestView<Native>, spent: Spent, result: RateLimitResult): MaybePromise<GateDecision> => {
@@ -195,6 +195,18 @@ function checkHttpKey(key: unknown): string {
     expected: 'who is calling, as a string that is not empty',
     got: key,
   });
+}
+
+/**
+ * What `onDenied` gave to be sent, undefined when that is nothing. A function that only counts may give a number back, which is no
+ * response; what looks like one and cannot be sent is a mistake, or frameworks would each make something else of it, one of them a 204.
+ */
+function responseOf(given: unknown): Denial | undefined {
+  if (typeof given !== 'object' || given === null) return undefined;
+  const { status, headers, body } = given as Partial<Denial>;
+  const hasStatus = Number.isInteger(status) && status! >= 200 && status! <= 599;
+  if (hasStatus && typeof headers === 'object' && headers !== null && typeof body === 'string') return given as Denial;
+  throw invalidOption('onDenied(denial)', 'nothing, or { status, headers, body } with a body that is text', given);
 }
 
 /** Which requests were counted by a limiter, and for whom: two gates over one limiter in one chain are a mistake. */

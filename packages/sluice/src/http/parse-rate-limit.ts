@@ -1,6 +1,6 @@
 /**
  * What a server says about its limits, in whichever of the common forms, as one object: the drafts (`RateLimit`,
- * `RateLimit-*`), `X-RateLimit-*` and `X-Rate-Limit-*` with GitHub's, OpenAI's and Discord's additions, `anthropic-ratelimit-*`, and
+ * `RateLimit-*`), `X-RateLimit-*` and `X-Rate-Limit-*` with GitHub's, OpenAI's and Discord's additions, `anthropic-ratelimit-*`, Shopify's, and
  * Retry-After. What is malformed is ignored, as if it had not been sent.
  */
 import { systemClock } from '../model/clock.ts';

@@ -36,7 +36,9 @@ const READERS: readonly Reader[] = [
   readDraft7,
   familyReader(new RegExp(`^ratelimit-${FIELD}(?:-(?<name>.+))?$`)),
   familyReader(new RegExp(`^x-rate-?limit-${FIELD}(?:-(?<name>.+))?$`)),
+  familyReader(new RegExp(`^x-rate-?limit-(?<name>.+?)-?${FIELD}$`)),
   familyReader(new RegExp(`^anthropic-ratelimit-(?<name>.+)-${FIELD}$`)),
+  readShopify,
 ];
 
 /** A server that speaks several forms means the same by all of them: the newest one is read that says what is left, if any does. */
@@ -76,9 +78,9 @@ function draft11Quota(name: string, policy: Parameters | undefined, state: Param
   };
 }
 
-/** Whole and not negative, as the drafts have it. */
+/** Whole and not negative, as the drafts have it; `-0` is 0 in structured fields. */
 function countOf(value: BareItem | undefined): number | undefined {
-  return Number.isInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
+  return Number.isInteger(value) && (value as number) >= 0 ? Math.abs(value as number) : undefined;
 }
 
 /** `limit=100, remaining=99, reset=50` */
@@ -124,6 +126,14 @@ function familyQuota(name: string, fields: HeaderMap, policies: string | undefin
     window: windowIn(policies ?? fields.get('limit'), limit),
     resetAfter: reset === undefined ? undefined : secondsUntil(reset, nowMs),
   };
+}
+
+/** `32/40`: how much is used, and of how much. */
+function readShopify(headers: HeaderMap): readonly Quota[] {
+  const [, used, limit] = /^(\d+)\/(\d+)$/.exec(headers.get('x-shopify-shop-api-call-limit') ?? '') ?? [];
+  if (used === undefined) return [];
+  const remaining = Math.max(0, Number(limit) - Number(used));
+  return [{ ...NOTHING_KNOWN, limit: Number(limit), used: Number(used), remaining }];
 }
 
 function saysSomething({ limit, remaining, resetAfter }: Quota): boolean {

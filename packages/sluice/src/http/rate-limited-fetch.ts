@@ -1,6 +1,6 @@
 /**
  * A `fetch` that keeps to limits: to yours, by a limiter that every request asks first, and to the server's, by waiting as
- * long as a 429 or 503 says and trying again. All of it happens within one deadline; when the next try would come after
+ * long as a 429, 503 or 403 says and trying again. All of it happens within one deadline; when the next try would come after
  * it, the caller gets the last response at once instead of a wait in vain.
  */
 import type { Limiter } from '../limiter/limiter.ts';
@@ -66,15 +66,18 @@ async function tryUntil(
   }
 }
 
+/** Statuses that tell of limits. GitHub says 403. */
+const LIMITED: readonly number[] = [403, 429, 503];
+
 /** How long to wait before the next try; Infinity when there should be none. */
 function retryDelayMs(response: Response, now: number, tries: number): number {
-  if (response.status !== 429 && response.status !== 503) return Number.POSITIVE_INFINITY;
+  if (!LIMITED.includes(response.status)) return Number.POSITIVE_INFINITY;
   const { retryAfter, remaining, resetAfter } = parseRateLimit(response, now);
   const seconds = retryAfter ?? (remaining === 0 ? resetAfter : undefined) ?? backoff(response.status, tries);
   return Math.ceil(seconds * 1e3);
 }
 
-/** A 429 without a word on when is tried again in 1, 2, 4, ... seconds; a 503 without one may last, and is not. */
+/** A 429 without a word on when is tried again in 1, 2, 4, ... seconds; a 503 without one may last, a 403 is no limit then, and neither is. */
 function backoff(status: number, tries: number): number {
   return status === 429 ? 2 ** tries : Number.POSITIVE_INFINITY;
 }

@@ -490,6 +490,30 @@ export const ROWS: readonly Row[] = [
     ],
     handled: 3,
   },
+  ...(
+    [
+      ['without headers and body', { status: 418 }],
+      ['with a status that is none', { status: 9999, headers: {}, body: '' }],
+      ['with a header that is none', { status: 302, headers: { Location: '/bu\nsy' }, body: '' }],
+    ] as const
+  ).map(([what, response]) => ({
+    title: `a response of your own ${what} is an error of the request`,
+    options: (clock: ManualClock) => ({ ...over(clock, bucket), cost: 2, onDenied: () => response as never }),
+    asks: [{ status: 200, sees: SECOND }, { status: 500 }],
+    handled: 1,
+  })),
+  {
+    title: 'only failures count, as somebody finds out later',
+    options: (clock) => ({ ...over(clock, bucket), countOnly: async ({ status }) => status >= 400 }),
+    asks: [
+      { ...answers(200), status: 200, sees: FIRST },
+      { ...answers(401), status: 401, sees: FIRST },
+      { ...answers(200), status: 200, sees: SECOND },
+      { ...answers(403), status: 403, sees: SECOND },
+      { ...answers(200), status: 429, sees: THIRD },
+    ],
+    handled: 4,
+  },
   {
     title: 'only failures count',
     options: (clock) => ({ ...over(clock, bucket), countOnly: ({ status }) => status >= 400 }),

@@ -83,7 +83,8 @@ async function send(
   { method = 'GET', path = '/', headers, after = 0 }: Ask,
 ): Promise<Seen> {
   clock.advance(after);
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers: { ...headers } });
+  const signal = AbortSignal.timeout(4000);
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers: { ...headers }, signal });
   const isDenial = response.headers.has('retry-after') || response.status === 429;
   const names = isDenial ? [...HEADERS, ...ON_DENIED_TOO] : HEADERS;
   const found = names.map((name) => [name, response.headers.get(name)] as const);

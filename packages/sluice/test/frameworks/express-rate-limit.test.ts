@@ -69,6 +69,39 @@ describe('requests that are taken back', () => {
   });
 });
 
+/** A refused request has spent nothing: whoever takes it for a success, or a failure, must not free a unit by it. */
+describe('refused requests free nothing, whatever the middleware takes them for', () => {
+  const isNo401: Options['requestWasSuccessful'] = (_request, response) => response.statusCode !== 401;
+  test.each<[taken: string, options: Partial<Options>, statuses: string]>([
+    ['a success', { skipSuccessfulRequests: true, requestWasSuccessful: isNo401 }, '401 401 429 429 429 429'],
+    [
+      'a success, as it finds out later',
+      { skipSuccessfulRequests: true, requestWasSuccessful: async (...exchange) => isNo401(...exchange) },
+      '401 401 429 429 429 429',
+    ],
+    ['a success by its status', { skipSuccessfulRequests: true, statusCode: 299 }, '401 401 299 299 299 299'],
+    ['a failure', { skipSuccessfulRequests: true }, '401 401 429 429 429 429'],
+    ['neither', { skipFailedRequests: true, requestWasSuccessful: isNo401 }, '401 401 401 401 200 200'],
+    [
+      'what cannot be told beforehand',
+      { skipSuccessfulRequests: true, requestWasSuccessful: (request) => request.get('x-answer') === '200' },
+      '401 401 429 429 429 429',
+    ],
+  ])('%s', async (_, options, statuses) => {
+    // Its own store counts refused requests and takes them back: the statuses are to be the same.
+    for (const store of [{}, { store: sluiceStore() }]) {
+      const ask = await serve({ limit: 2, validate: false, ...options, ...store });
+      const seen = [];
+      for (const status of [401, 401, 401, 401, 200, 200]) {
+        seen.push((await ask(status))[0]);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      await running?.stop();
+      expect(seen.join(' ')).toBe(statuses);
+    }
+  });
+});
+
 test('a look, a reset and a prefix', async () => {
   const clock = manualClock(NOW);
   const limiter = createLimiter({

@@ -67,6 +67,34 @@ describe('routes', () => {
     expect(await left(app, ...asks)).toEqual(['8', '4', '4', '3', '7', '4', '3']);
   });
 
+  test('for several methods have one limit, and HEAD is in it', async () => {
+    const app = fastify();
+    await app.register(rateLimit, {});
+    const config = { rateLimit: { policy: day('own', 5) } };
+    app.route({ method: ['GET', 'POST'], url: '/', config, handler: async () => '' });
+    app.route({ method: ['DELETE'], url: '/', config, handler: async () => '' });
+    expect(await left(app, 'GET /', 'POST /', 'HEAD /', 'DELETE /', 'GET /')).toEqual(['4', '3', '2', '4', '1']);
+  });
+
+  test('are told apart also when a key looks like a part of another route', async () => {
+    const app = fastify();
+    await app.register(rateLimit, {});
+    const policy = day('own', 5);
+    app.get('/a', { config: { rateLimit: { policy, key: () => 'b|x' } } }, async () => '');
+    app.get('/a|b', { config: { rateLimit: { policy, key: () => 'x' } } }, async () => '');
+    expect(await left(app, 'GET /a', 'GET /a|b')).toEqual(['4', '4']);
+  });
+
+  test('of two versions have a limit each', async () => {
+    const app = fastify();
+    await app.register(rateLimit, {});
+    const config = { rateLimit: { policy: day('own', 5) } };
+    for (const version of ['1.0.0', '2.0.0']) app.get('/', { config, constraints: { version } }, async () => '');
+    const ask = async (version: string): Promise<string | undefined> =>
+      remainingOf(await app.inject({ url: '/', headers: { 'accept-version': version } }));
+    expect([await ask('1.x'), await ask('2.x'), await ask('1.x')]).toEqual(['4', '4', '3']);
+  });
+
   test('say nothing and are not limited when the plugin has no limit, or is not for all', async () => {
     for (const options of [{}, { policy: day('all', 9), global: false }]) {
       const app = fastify();
@@ -107,6 +135,20 @@ test('a later hook knows who was logged in meanwhile', async () => {
   expect(keys).toEqual(['user:ada']);
 });
 
+describe.each(['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const)('at the hook %s', (hook) => {
+  test.each([
+    ['at once', () => 'ada'],
+    ['later', async () => 'ada'],
+  ])('a request passes with its body, and the next one is denied, by a key that is known %s', async (_, key) => {
+    const app = fastify();
+    await app.register(rateLimit, { policy: day('all', 1), hook, key });
+    app.post('/', async (request) => request.body);
+    const ask = () => app.inject({ method: 'POST', url: '/', payload: { a: 1 } });
+    const [passed, denied] = [await ask(), await ask()];
+    expect([passed.statusCode, passed.body, denied.statusCode]).toEqual([200, '{"a":1}', 429]);
+  });
+});
+
 test('a hook alone is for what is no route', async () => {
   const app = fastify();
   app.setNotFoundHandler({ preHandler: rateLimitHook({ policy: day('lost', 1) }) }, (_, reply) =>
@@ -145,6 +187,8 @@ describe('what is wrong is said when the app starts', () => {
   test.each([
     ['an unknown option', () => registered({ policy: day('all', 9), max: 5 }), 'rateLimit.max'],
     ['an unknown option without a limit', () => registered({ max: 5 }), 'rateLimit.max'],
+    ['a policy that is null, which is no way to say none', () => registered({ policy: null }), 'rateLimit'],
+    ['a route with a policy that is null', () => routed({ policy: null }), 'GET /x: config.rateLimit'],
     ['a hook that is none', () => registered({ policy: day('all', 9), hook: 'onSend' }), 'rateLimit.hook'],
     ['global without a limit', () => registered({ global: true }), 'rateLimit.global'],
     ['global that is no flag', () => registered({ policy: day('all', 9), global: 'yes' }), 'rateLimit.global'],

@@ -69,8 +69,8 @@ describe('answers that are no ordinary responses', () => {
     expect(await limited(() => error)(request())).toBe(error);
   });
 
-  test('nothing stays nothing', async () => {
-    expect(await limited(() => undefined)(request())).toBeUndefined();
+  test.each([undefined, null])('nothing stays nothing: %s', async (nothing) => {
+    expect(await limited(() => nothing)(request())).toBe(nothing);
   });
 
   test('what a handler throws is thrown', async () => {

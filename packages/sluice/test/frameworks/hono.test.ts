@@ -81,6 +81,23 @@ test('a worker is told to wait for what comes after the response', async () => {
   expect(await limiter.peek('ada')).toMatchObject({ remaining: 9 });
 });
 
+test('a denial keeps what middlewares further out have set, as every response of Hono does', async () => {
+  const app = new Hono();
+  app.use((c, next) => {
+    c.header('x-request-id', '7');
+    return next();
+  });
+  app.use(rateLimit({ policy: { ...policy, limit: 1 }, key: () => 'ada' }), rateLimit({ policy, key: () => 'ada' }));
+  app.get('/', (c) => c.text(''));
+  const seen = [await app.request('/'), await app.request('/')];
+  expect(seen.map(({ status, headers }) => [status, headers.get('x-request-id'), headers.get('content-type')])).toEqual(
+    [
+      [200, '7', 'text/plain; charset=UTF-8'],
+      [429, '7', 'application/problem+json'],
+    ],
+  );
+});
+
 test('a handler that throws has the headers on its error', async () => {
   const app = new Hono();
   app.onError(() => new Response('sorry', { status: 503 }));

@@ -49,6 +49,33 @@ test('a route that a router has matched is known', async () => {
   expect(routes).toEqual(['route:GET /users/:id', 'route:GET /users/:id', 'path:GET /plain']);
 });
 
+test.each([
+  ['frozen', () => Object.freeze(new Error('mine'))],
+  [
+    'that tells its headers by a getter',
+    () => Object.defineProperty(new Error('mine'), 'headers', { get: () => ({ 'x-mine': 'yes' }) }),
+  ],
+  ['with the Headers of a response', () => Object.assign(new Error('mine'), { headers: new Headers({ 'x-id': '7' }) })],
+])('an error %s arrives as it was thrown', async (_, makeError) => {
+  const thrown = makeError() as Error & { headers?: unknown };
+  const { headers } = thrown;
+  let caught: unknown;
+  const server = new Koa3();
+  server.silent = true;
+  server.use((_ctx, next) =>
+    next().catch((error) => {
+      caught = error;
+    }),
+  );
+  server.use(rateLimit({ policy: fixedWindow({ limit: 9, window: '1d' }) }));
+  server.use(() => Promise.reject(thrown));
+  const running = await listening(createServer(server.callback()).listen(0, '127.0.0.1'));
+  await fetch(`http://127.0.0.1:${running.port}/`);
+  await running.stop();
+  expect(caught).toBe(thrown);
+  expect(thrown.headers).toEqual(headers);
+});
+
 test('a handler that throws has the headers on its error, beside those that it gave it', async () => {
   const server = new Koa3();
   server.silent = true;

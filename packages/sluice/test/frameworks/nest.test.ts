@@ -16,7 +16,7 @@ import {
   UseFilters,
   UseGuards,
 } from '@nestjs/common';
-import { type AbstractHttpAdapter, APP_FILTER, NestFactory } from '@nestjs/core';
+import { type AbstractHttpAdapter, APP_FILTER, ExternalContextCreator, NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -106,10 +106,14 @@ function controller(
   return Answering;
 }
 
-async function serve(metadata: ModuleMetadata): Promise<(path: string) => Promise<Response>> {
+async function serve(
+  metadata: ModuleMetadata,
+  prepare: (app: INestApplication) => unknown = () => {},
+): Promise<(path: string) => Promise<Response>> {
   class AppModule {}
   Module(metadata)(AppModule);
   application = await NestFactory.create(AppModule, new ExpressAdapter(), { logger: false, abortOnError: false });
+  prepare(application);
   await application.listen(0, '127.0.0.1');
   const { port } = await listening(application.getHttpServer());
   return (path) => fetch(`http://127.0.0.1:${port}/${path}`);
@@ -155,6 +159,18 @@ describe('decorators', () => {
       ]);
     },
   );
+
+  test.each([
+    ['at two paths', ['v1', 'v2'], ['v1/one', 'v2/one']],
+    ['in two versions', [{ version: '1' }, { version: '2' }], ['v1/one', 'v2/one']],
+  ])('controllers of one name %s do not share the limits they have by policy', async (_, places, paths) => {
+    const controllers = places.map((place) => controller({ one: [own] }, Controller(place as string)));
+    const get = await serve(
+      { imports: [RateLimitModule.forRoot()], controllers },
+      (app) => places.some((place) => typeof place === 'object') && app.enableVersioning(),
+    );
+    expect(await left(get, ...paths, ...paths)).toEqual(['4', '4', '3', '3']);
+  });
 
   test('what is wrong in one is said with its name, where it is', () => {
     const wrong = RateLimit({ max: 5 } as never);
@@ -281,9 +297,39 @@ test('what is no HTTP passes, unless you say where its request is', async () => 
   expect(setHeader).toHaveBeenCalledWith('RateLimit', '"all";r=8;t=86400');
 });
 
+test('a denial of what is no HTTP is thrown to whoever asked', async () => {
+  const exchangeOf = () => ({ request: { headers: {}, socket: {} }, response: { setHeader: () => {} } }) as never;
+  class Resolver {
+    answer(): string {
+      return 'data';
+    }
+  }
+  await serve({
+    imports: [RateLimitModule.forRoot({ policy: day('all', 1), key: () => 'x', exchangeOf })],
+    providers: [Resolver],
+  });
+  const resolver = application!.get(Resolver);
+  const every = { guards: true, filters: true, interceptors: true };
+  const creator = application!.get(ExternalContextCreator);
+  const ask = creator.create(
+    resolver,
+    resolver.answer,
+    'answer',
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    every,
+    'graphql',
+  );
+  expect(await ask({}, {}, {})).toBe('data');
+  await expect(ask({}, {}, {})).rejects.toThrow(RateLimitException);
+});
+
 test('options of the module are checked when the app starts', async () => {
   const starting = (options: object) => serve({ imports: [RateLimitModule.forRoot(options)] });
   await expect(starting({ max: 5 })).rejects.toMatchObject({ path: 'RateLimitModule.max' });
+  await expect(starting({ policy: null })).rejects.toMatchObject({ path: 'RateLimitModule' });
   await expect(starting({ store: {} })).rejects.toMatchObject({ path: 'RateLimitModule.store' });
   await expect(starting({ exchangeOf: 5 })).rejects.toMatchObject({ path: 'RateLimitModule.exchangeOf' });
 });

@@ -41,6 +41,15 @@ describe.each(Object.entries(ADAPTERS))('%s', (_, rateLimit) => {
   });
 });
 
+test.each([
+  ['countOnly', { policy, countOnly }],
+  ['settle', { policy, settle }],
+])('an upgrade has no response to go by: %s', (name, options) => {
+  expect(() => rateLimitUpgrade(options as never)).toThrow(
+    expect.objectContaining({ path: `rateLimitUpgrade.${name}` }),
+  );
+});
+
 test('an option of the adapter itself is checked too', () => {
   expect(() => hono({ policy, ip: '::1' as never })).toThrow(expect.objectContaining({ path: 'rateLimit.ip' }));
   expect(() => fetching({ policy, ip: '::1' as never })).toThrow(expect.objectContaining({ path: 'rateLimit.ip' }));

@@ -143,6 +143,24 @@ describe('onDenied', () => {
     })(viewOf());
     expect(decision).toMatchObject({ response: { status: 403, body: 'slow down', headers: { 'Retry-After': '7' } } });
   });
+
+  test.each([
+    ['no headers and no body', { status: 418 }],
+    ['no status', { headers: {}, body: '' }],
+    ['a status as text', { status: '429', headers: {}, body: '' }],
+    ['a status of no response', { status: 101, headers: {}, body: '' }],
+    ['headers of null', { status: 429, headers: null, body: '' }],
+    ['a body that is no text', { status: 429, headers: {}, body: { error: 'slow down' } }],
+    ['nothing of a response', {}],
+  ])('a response with %s is an error', async (_, response) => {
+    const enter = gate({ limiter: denied, onDenied: () => response as never });
+    await expect(enter(viewOf())).rejects.toMatchObject({ code: 'SLUICE_INVALID_OPTION', path: 'onDenied(denial)' });
+  });
+
+  test.each([1, true, 'logged', null])('what is no object is no response: %s', async (given) => {
+    const decision = await gate({ limiter: denied, onDenied: () => given as never })(viewOf());
+    expect(decision).toMatchObject({ response: { status: 429 } });
+  });
 });
 
 test('a slot that a shaping policy books is waited for', async () => {
@@ -224,6 +242,10 @@ describe('warnings', () => {
 });
 
 describe('options are refused when the gate is made', () => {
+  test.each([undefined, null, 5])('no options at all: %s', (options) => {
+    expect(() => gate(options as never)).toThrow(expect.objectContaining({ code: 'SLUICE_INVALID_OPTION' }));
+  });
+
   test.each([
     ['an unknown one', { limits: 5 }, 'gate.limits'],
     ['no limiter', { limiter: undefined }, 'gate.limiter'],

@@ -151,6 +151,50 @@ const ROWS: [server: string, headers: Record<string, string>, expected: Expected
     { limit: 15, remaining: 3, resetAfter: 60 },
   ],
   [
+    'Imgur, whose names stand before what is told of them',
+    {
+      ...{ 'X-RateLimit-ClientLimit': '12500', 'X-RateLimit-ClientRemaining': '12499' },
+      ...{ 'X-RateLimit-UserLimit': '60', 'X-RateLimit-UserRemaining': '42' },
+      'X-RateLimit-UserReset': `${NOW / 1000 + 60}`,
+    },
+    {
+      ...{ limit: 60, remaining: 42, resetAfter: 60 },
+      quotas: [
+        { name: 'client', limit: 12_500, remaining: 12_499 },
+        { name: 'user', limit: 60 },
+      ],
+    },
+  ],
+  [
+    'Linear, likewise',
+    {
+      ...{ 'X-RateLimit-Requests-Limit': '1500', 'X-RateLimit-Requests-Remaining': '1499' },
+      ...{ 'X-RateLimit-Requests-Reset': `${NOW + 1000}`, 'X-Complexity': '10' },
+      ...{ 'X-RateLimit-Complexity-Limit': '250000', 'X-RateLimit-Complexity-Remaining': '1' },
+    },
+    {
+      ...{ limit: 250_000, remaining: 1 },
+      quotas: [{ name: 'requests', limit: 1500, resetAfter: 1 }, { name: 'complexity' }],
+    },
+  ],
+  [
+    'Shopify',
+    { 'X-Shopify-Shop-Api-Call-Limit': '32/40', 'Retry-After': '2.0' },
+    { limit: 40, remaining: 8, retryAfter: 2, quotas: [{ used: 32 }] },
+  ],
+  ['Shopify, over its limit', { 'X-Shopify-Shop-Api-Call-Limit': '41/40' }, { limit: 40, remaining: 0 }],
+  [
+    'Docker',
+    { 'ratelimit-limit': '100;w=21600', 'ratelimit-remaining': '76;w=21600' },
+    { limit: 100, remaining: 76, quotas: [{ window: 21_600 }] },
+  ],
+  [
+    'express-rate-limit, draft 8',
+    { 'RateLimit-Policy': '"5-in-1min"; q=5; w=60; pk=:MTI3LjAuMC4x:', RateLimit: '"5-in-1min"; r=4; t=60' },
+    { limit: 5, remaining: 4, resetAfter: 60, quotas: [{ name: '5-in-1min', window: 60 }] },
+  ],
+  ['a zero with a sign', { RateLimit: '"a";r=-0;t=-0' }, { remaining: 0, resetAfter: 0 }],
+  [
     'milliseconds since the epoch',
     { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${NOW + 1500}` },
     { resetAfter: 1.5 },
@@ -223,6 +267,7 @@ const MALFORMED: [what: string, headers: Record<string, string>, expected: Expec
     { RateLimit: 'unlimited', 'x-ratelimit-remaining': '7' },
     { remaining: 7 },
   ],
+  ['Shopify: words', { 'X-Shopify-Shop-Api-Call-Limit': 'none/40' }, { quotas: [] }],
   ['limits that are words', { 'x-ratelimit-limit': 'unlimited', 'x-ratelimit-remaining': '?' }, { quotas: [] }],
   [
     'a reset that is words',
