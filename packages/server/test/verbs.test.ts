@@ -1,4 +1,6 @@
 /** The API over a real socket: what each verb does, one at a time and several at once. */
+import { memoryStore } from 'sluice';
+import { fallback, layered } from 'sluice/layers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { configOf, type RunningService, startService } from './support.ts';
 
@@ -85,6 +87,27 @@ test.each(Object.entries(STORIES))('%s', async (_, rows) => {
   for (const [path, body, expected] of rows) {
     expect(await running.post(path, body)).toMatchObject({ status: 200, body: expected });
   }
+});
+
+describe.each([
+  ['this process', memoryStore()],
+  ['yes', 'allow'],
+  ['no', 'deny'],
+] as const)('while the store is away and %s answers instead', (_, to) => {
+  const away = () => Promise.reject(new Error('away'));
+  const store = layered({ decide: away, change: away, forget: away, history: away }, fallback({ to }));
+  const opened = { store, description: 'away', failsClosed: false, isUp: async () => false, close: async () => {} };
+
+  test.each([
+    ['/v1/block', { duration: '10m' }],
+    ['/v1/unblock', {}],
+    ['/v1/reset', {}],
+  ])('%s is not said to be done', async (path, more) => {
+    const service = await startService({ store: opened });
+    const answer = await service.post(path, { policy: 'api', key: 'a', ...more });
+    expect(answer).toMatchObject({ status: 503, body: { error: 'store_unavailable' } });
+    await service.stop();
+  });
 });
 
 test('a refund with the result in hand is exact', async () => {
