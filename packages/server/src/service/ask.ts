@@ -18,7 +18,7 @@ export interface Ask {
 
 /** Long enough for any identity; a caller must not fill the store with a few keys. */
 export const MAX_KEY_LENGTH = 1024;
-const MAX_POLICIES = 16;
+export const MAX_POLICIES = 16;
 /** A log keeps an entry for each admission: one that came along must not be a way to fill the memory. */
 const MAX_INLINE_LOG = 10_000;
 
