@@ -1,7 +1,8 @@
 /** The API over a real socket: what each verb does, one at a time and several at once. */
-import { memoryStore } from 'sluice';
+import { createLimiter, fixedWindow, memoryStore } from 'sluice';
 import { fallback, layered } from 'sluice/layers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Holds } from '../src/service/holds.ts';
 import { configOf, type RunningService, startService } from './support.ts';
 
 let running: RunningService;
@@ -146,6 +147,14 @@ describe('holds', () => {
     expect(body).toMatchObject({ allowed: true, remaining: 2, cost: 8, hold: expect.any(String) });
     const settled = await running.post('/v1/settle', { hold: body.hold, actual: 5 });
     expect(settled.body).toMatchObject({ changed: 3, missing: 0, expired: false, remaining: 5 });
+  });
+
+  test('are counted as long as they can be settled', async () => {
+    const limiter = createLimiter({ policy: fixedWindow({ limit: 9, window: '1d' }) });
+    const holds = new Holds(9);
+    for (const ttlMs of [1, 3_600_000]) await holds.add(ttlMs, () => limiter.reserve('a'));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(holds.size).toBe(1);
   });
 
   test('are settled once', async () => {
