@@ -123,7 +123,7 @@ rules: [{ key: route, policy: api }]
     ['/v1/check/api?key=100%', 400, 'malformed_query'],
     ['/v1/check/nope?key=a', 404, 'unknown_policy'],
     ['/v1/check/api,nope?key=a', 404, 'unknown_policy'],
-    ['/v1/check/api,api?key=a', 400, 'SLUICE_DUPLICATE_POLICY'],
+    ['/v1/check/api,api?key=a', 400, 'invalid_field'],
     ['/v1/check/?key=a', 404, 'not_found'],
     ['/v1/check/%ff?key=a', 404, 'not_found'],
     ['/v1/check/a/b?key=a', 404, 'not_found'],

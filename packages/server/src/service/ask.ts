@@ -83,7 +83,7 @@ function readPolicies({ policy, policies }: Fields, at: string, config: Config, 
   return chosen;
 }
 
-function refuseTwice(policies: readonly Policy[], path: string): void {
+export function refuseTwice(policies: readonly Policy[], path: string): void {
   const names = policies.map(({ name }) => name);
   const again = names.findIndex((name, index) => names.indexOf(name) !== index);
   if (again >= 0) throw invalidField(`${path}[${again}]`, 'each policy once', `${kindOf(names[again])} again`);

@@ -9,7 +9,7 @@ import { applyRules, spendsOfAll } from '../config/apply-rules.ts';
 import { kindOf } from '../config/fields.ts';
 import { type KeySources, parseKey } from '../config/key-expression.ts';
 import { type Answer, json, jsonText } from './answer.ts';
-import { namedPolicy, readCost, readKey } from './ask.ts';
+import { namedPolicy, readCost, readKey, refuseTwice } from './ask.ts';
 import { HttpError, invalidField } from './http-error.ts';
 import type { LiveLimits } from './live-limits.ts';
 import { resultsJson } from './result-json.ts';
@@ -31,6 +31,7 @@ export async function checkPolicies(names: string, asked: CheckRequest, limits: 
     if (!limits.config.policies.has(name)) throw noSuchPolicy(name);
     return namedPolicy(name, 'policy', limits.config, { key, plan, now });
   });
+  refuseTwice(policies, 'policy');
   const result = await limits.limiter.attempt(key, { cost, context: { policies } });
   return answerOf(result, policies, asked.request, how);
 }

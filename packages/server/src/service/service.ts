@@ -230,10 +230,10 @@ function send(response: ServerResponse, { status, headers, body }: Answer, id: s
   response.end(body);
 }
 
-/** Refusals are the callers' business. What is ours has to be in the log. */
+/** Refusals are the callers' business, and whoever can cause them at will could fill the log. What is ours has to be in it. */
 function logUnforeseen(log: Log, error: unknown, id?: string): void {
   const { status } = toHttpError(error);
-  if (status < 500) return;
+  if (error instanceof HttpError || status < 500) return;
   const cause = error instanceof Error && error.cause !== undefined ? { cause: errorText(error.cause) } : {};
   const stack = status === 500 && error instanceof Error ? { stack: error.stack } : {};
   log.error('a request failed', { requestId: id, status, error: errorText(error), ...cause, ...stack });
