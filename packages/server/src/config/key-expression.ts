@@ -4,7 +4,7 @@
  */
 import { anonymous, byHeader, byIp, byRoute, combine, firstOf, type Key } from 'sluice/http';
 import type { TrustedProxies } from './config.ts';
-import { claimTexts } from './jwt.ts';
+import { claimName } from './jwt.ts';
 import type { TokenOf } from './read-jwt.ts';
 
 export const KEY_PARTS = 'ip, route, anonymous, everyone, header:NAME or claim:NAME';
@@ -41,7 +41,7 @@ const SIMPLE_PARTS = {
   everyone: (): Key => () => 'everyone',
 } as const;
 
-/** One claim of the token, such as its subject. A list is nobody's name. */
+/** One claim of the token, such as its subject. */
 function byClaim(name: string, tokenOf: TokenOf | undefined): Key {
   const claimOf = claimReader(name, tokenOf);
   return (view) => {
@@ -56,7 +56,6 @@ export function claimReader(name: string, tokenOf: TokenOf | undefined): Key {
   if (tokenOf === undefined) throw new TypeError('expected a section jwt that says where the token is, for claim:NAME');
   return (view) => {
     const token = tokenOf(view);
-    const texts = 'claims' in token ? claimTexts(token.claims, name) : [];
-    return texts.length === 1 ? texts[0] : undefined;
+    return 'claims' in token ? claimName(token.claims, name) : undefined;
   };
 }
