@@ -158,6 +158,10 @@ const ROWS: readonly Row[] = [
       [{ ...from('k'), path: `/${'x'.repeat(40_000)}` }, refused(414)],
       // As long as nginx takes each of them.
       [{ ...from('k'.repeat(8100)), path: `/${'x'.repeat(8100)}` }, refused(400)],
+      // As long as HAProxy takes it, when the question has to hold it as well.
+      ...Array.from({ length: 12 }, (_, index) => {
+        return [{ ...from('k'), path: `/?${'x'.repeat(14_900 + 40 * index)}` }, refused(414)] as const;
+      }),
     ],
     seen: 0,
   },
