@@ -7,6 +7,10 @@ local QUESTION = "http://127.0.0.1:8079/v1/check"
 -- A little more than the times of the backend `sluice`, which are the ones to change.
 local PATIENCE_MS = 3000
 
+-- What a question may hold of a client's request, in bytes. HAProxy takes 15 KB from clients and has no more for the question either, so
+-- that a long request would make a question that cannot be sent, and pass where the service seems away.
+local LONGEST = 8192
+
 -- Headers that the rules look at. Where rules read X-Plan, it has to come from whoever checks the API key, never from the client.
 local PASSED_ON = { "x-api-key" }
 
@@ -21,6 +25,7 @@ local VARIABLES = {
 -- Of the service's answer; the rest is about the connection it came on.
 local REFUSAL_HEADERS = { "content-type", "cache-control", "retry-after", "x-request-id" }
 
+-- The headers of the question, and how much they hold.
 local function question(txn)
   local headers = {
     ["x-forwarded-method"] = { txn.f:method() },
@@ -31,7 +36,9 @@ local function question(txn)
     local value = txn.f:req_fhdr(name)
     if value and value ~= "" then headers[name] = { value } end
   end
-  return { url = QUESTION, headers = headers, timeout = PATIENCE_MS }
+  local bytes = 0
+  for _, values in pairs(headers) do bytes = bytes + #values[1] end
+  return headers, bytes
 end
 
 local function first(response, name)
@@ -53,7 +60,9 @@ local function refuse(txn, response)
 end
 
 core.register_action("sluice_check", { "http-req" }, function(txn)
-  local response = core.httpclient():get(question(txn))
+  local headers, bytes = question(txn)
+  if bytes > LONGEST then return txn:done(txn:reply({ status = 431 })) end
+  local response = core.httpclient():get({ url = QUESTION, headers = headers, timeout = PATIENCE_MS })
   -- The service signs every answer with a request id: what has none is HAProxy's own word for "away" or "too slow".
   if not response or not first(response, "x-request-id") then
     txn:set_var("txn.sluice", "away")

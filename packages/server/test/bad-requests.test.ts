@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { exchange, rawRequest } from './raw.ts';
 import { type RunningService, startService } from './support.ts';
 
 let running: RunningService;
@@ -151,6 +152,15 @@ test.each([
   ['a giant header', [`${HEAD}X-Big: ${'x'.repeat(40_000)}\r\n\r\n`], 'HTTP/1.1 431 Request Header Fields Too Large'],
 ])('%s', async (_, pieces, expected) => {
   expect(await raw(...pieces)).toBe(expected);
+});
+
+test('no header is lost, however many there are', async () => {
+  const [response] = await exchange(
+    running.port,
+    [rawRequest('GET /healthz', [...Array(5000).fill('a:'), 'X-Request-Id: the-last'])],
+    1,
+  );
+  expect(response?.head).toContain('X-Request-Id: the-last');
 });
 
 test('after all of that: it runs, it has logged no failure, and nothing was spent', async () => {

@@ -67,6 +67,11 @@ describe('rules by claims', () => {
     [{ sub: 42 }, 'claim:sub:42 10'],
     [{ sub: '' }, NOBODY],
     [{ sub: ['ann', 'bob'] }, NOBODY],
+    [{ sub: ['ann'] }, NOBODY],
+    [{ sub: true }, NOBODY],
+    [{ sub: 2 ** 53 - 1 }, 'claim:sub:9007199254740991 10'],
+    // Its neighbour is the same number to JSON: two people would have one limit.
+    [{ sub: 2 ** 53 }, NOBODY],
     [{ sub: { name: 'ann' } }, NOBODY],
     [{ roles: ['user', 'admin'] }, 'unlimited'],
     [{ roles: 'admin' }, 'unlimited'],

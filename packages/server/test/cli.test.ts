@@ -1,5 +1,8 @@
 /** The command line: what it prints and how it ends, against a server and straight on Redis. */
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -118,6 +121,10 @@ test.each([
   [['attempt', 'a', '--policy', 'x', '--cost', 'x'], '--cost: expected a whole number'],
   [['attempt', 'a', '--policy', 'x', '--for', '1m'], 'there is no --for here'],
   [['attempt', 'a', '--policy', 'x', '--server', 'nowhere'], '--server: expected a URL'],
+  [
+    ['attempt', 'a', '--policy', 'x', '--server', 'localhost:8080'],
+    '--server: expected a URL such as http://127.0.0.1:8080',
+  ],
   [['attempt', 'a', '--policy', 'x', '--server', 'http://x', '--redis', 'redis://x'], 'either --server or --redis'],
   [['attempt', 'a', '--policy', 'x', '--config', 'x'], '--config goes with --redis'],
   [['block', 'a', '--policy', 'x'], 'expected --for TIME'],
@@ -143,6 +150,17 @@ const STORY: readonly (readonly [args: string, code: number, out: string | RegEx
   ['unblock a --policy daily', 0, /^done/],
   ['attempt a --policy daily', 0, /^allowed: 18 of 20/],
   ['attempt a --policy api --plan pro --json', 0, /^\{"allowed":true,"limit":100,/],
+  ['attempt a --policy shaped --cost 2', 0, /^allowed: 1 of 3 left \(shaped\), as good as new in [\d.]+ s$/],
+  [
+    'attempt a --policy {"algorithm":"leaky-bucket","capacity":5,"leakRate":"1/h","mode":"shaping"}',
+    0,
+    /^allowed: 4 of 5/,
+  ],
+  [
+    'attempt a --policy {"algorithm":"leaky-bucket","capacity":5,"leakRate":"1/h","mode":"shaping"}',
+    0,
+    /^allowed: wait 3[\d.]{3,} s first, 3 of 5 left/,
+  ],
   ['attempt a --policy {"algorithm":"gcra","limit":1,"period":"1m"}', 0, /^allowed: 0 of 1 left \(gcra\)/],
 ];
 
@@ -162,6 +180,19 @@ describe('verbs against a server', () => {
   afterAll(() => running.stop());
 
   test('a story', () => tell(['--server', running.url, '--token', 'secret']));
+
+  test('behind a gateway, below a path of its own', async () => {
+    const asked: string[] = [];
+    const gateway = createServer((request, response) => {
+      asked.push(request.url ?? '');
+      response.end('{"reset":true}');
+    });
+    await once(gateway.listen(0, '127.0.0.1'), 'listening');
+    const { port } = gateway.address() as AddressInfo;
+    await run(['reset', 'a', '--policy', 'api', '--server', `http://127.0.0.1:${port}/limits/`]);
+    expect(asked).toEqual(['/limits/v1/reset']);
+    gateway.close();
+  });
 
   test('by environment', async () => {
     const environment = { SLUICE_SERVER: running.url, SLUICE_TOKEN: 'secret' };

@@ -32,6 +32,29 @@ const ROWS: readonly Row[] = [
     request: 'POST /session/new?x=1',
     spends: ['all:ip:9.9.9.9|path:POST /session/new login:5 1', 'ip:9.9.9.9 api:100 1', 'ip:9.9.9.9 daily:10000 1'],
   },
+  // Some servers resolve these, and some do not: the login is limited for both, under one key.
+  ...[
+    '/x/../login',
+    '/./login',
+    '/%2e/login',
+    '/x/%2e%2e/login',
+    '/login/.',
+    '/login;a=1',
+    '/x\\..\\login',
+    '//x/..//LOGIN',
+  ].map((path) => ({
+    request: `POST ${path}`,
+    spends: ['all:ip:9.9.9.9|path:POST /login login:5 1', 'ip:9.9.9.9 api:100 1', 'ip:9.9.9.9 daily:10000 1'],
+  })),
+  // And nobody is free of limits by a path that only some take for the free one.
+  ...['/api/../health', '/health/../api', '/health;x', '/./health', '/api\\..\\health'].map((path) => ({
+    request: `GET ${path}`,
+    spends: ['ip:9.9.9.9 api:100 1', 'ip:9.9.9.9 daily:10000 1'],
+  })),
+  {
+    request: 'POST /session/100%25;a=1?b',
+    spends: ['all:ip:9.9.9.9|path:POST /session/100%25 login:5 1', 'ip:9.9.9.9 api:100 1', 'ip:9.9.9.9 daily:10000 1'],
+  },
   { request: 'GET /login', spends: ['ip:9.9.9.9 api:100 1', 'ip:9.9.9.9 daily:10000 1'] },
   {
     request: 'GET /search/a/b',

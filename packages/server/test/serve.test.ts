@@ -1,4 +1,5 @@
 /** `sluice serve` as a process: what it prints, how it reloads and ends, and several of them on one Redis. */
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -7,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningServer, startServer } from '../../../tools/servers/index.ts';
-import { eventually, type ServingProcess, serve, sluice } from './processes.ts';
+import { binary, eventually, type ServingProcess, serve, sluice } from './processes.ts';
 import { ask } from './support.ts';
 
 const sample = fileURLToPath(new URL('../examples/policies.yaml', import.meta.url));
@@ -209,4 +210,16 @@ describe('on Redis', () => {
     expect((await ask(`${server.url}/v1/check/api?key=a`, {})).status).toBe(503);
     await server.stop();
   });
+});
+
+test('a log that nobody reads any more does not end the server', async () => {
+  const child = spawn(process.execPath, [binary, 'serve', '--port', '0', '--no-lab', '--log-requests', '--json']);
+  const [greeting] = await once(child.stdout, 'data');
+  child.stderr.destroy();
+  for (let time = 0; time < 3; time++) {
+    expect((await fetch(`${JSON.parse(String(greeting)).url}/healthz`)).status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  child.kill('SIGTERM');
+  expect(await once(child, 'exit')).toEqual([0, null]);
 });

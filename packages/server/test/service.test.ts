@@ -1,9 +1,10 @@
 /** What is around the verbs: the token, health, metrics, request ids, logs, and the description of the API. */
 import { Ajv } from 'ajv';
+import { fallback, layered } from 'sluice/layers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { OPENAPI } from '../src/service/openapi.ts';
 import { ROUTES } from '../src/service/routes.ts';
-import { type Reply, type RunningService, startService } from './support.ts';
+import { ask, type Reply, type RunningService, startService } from './support.ts';
 
 let running: RunningService;
 beforeEach(async () => {
@@ -179,6 +180,38 @@ describe('the description at /openapi.json', () => {
     expectDescribed(await running.post('/v1/settle', { hold: body.hold, actual: 3 }), paths['/v1/settle']!.post!);
     await running.post('/v1/attempt', { ...subject, cost: 7 });
     expectDescribed(await running.get('/v1/check/api?key=a'), paths['/v1/check/{policy}']!.get!);
-    expectDescribed(await running.get('/v1/check/api?key=a&deny=403'), paths['/v1/check/{policy}']!.get!);
+    for (const accept of ['*/*', 'application/json']) {
+      const check = paths['/v1/check/{policy}']!.get!;
+      expectDescribed(await running.get('/v1/check/api?key=a', { accept }), check);
+      expectDescribed(await running.get('/v1/check/api?key=a&deny=403', { accept }), check);
+    }
+  });
+
+  test.each(Object.keys(paths))(
+    '%s refuses as described, without the token and while the store is away',
+    async (path) => {
+      const away = () => Promise.reject(new Error('away'));
+      const store = layered({ decide: away, change: away, forget: away, history: away }, fallback({ to: 'deny' }));
+      const opened = { store, failsClosed: true, description: 'away', isUp: async () => false, close: async () => {} };
+      const locked = await startService({ token: 'secret', protect: 'everything', store: opened });
+      for (const [method, operation] of Object.entries(paths[path]!)) {
+        for (const headers of [{}, { authorization: 'Bearer secret' }]) {
+          const target = locked.url + path.replace('{policy}', 'api?key=a');
+          const body = operation.requestBody === undefined ? {} : { body: JSON.stringify(BODIES[path] ?? subject) };
+          const init = { method: method.toUpperCase(), headers: { ...headers, 'x-forwarded-uri': '/' } };
+          if (method === 'get' && operation.requestBody !== undefined) continue;
+          expectDescribed(await ask(target, { ...init, ...body }), operation);
+        }
+      }
+      await locked.stop();
+    },
+  );
+
+  test('describes questions as they are taken', () => {
+    const validate = ajv.compile({ $ref: 'api#/components/schemas/Ask' });
+    expect(validate(subject)).toBe(true);
+    for (const more of [{ policy: undefined }, { policies: ['api'] }, { policy: undefined, policies: [] }]) {
+      expect(validate(JSON.parse(JSON.stringify({ ...subject, ...more }))), JSON.stringify(more)).toBe(false);
+    }
   });
 });

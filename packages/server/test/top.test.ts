@@ -111,9 +111,9 @@ describe('against a server', () => {
     await Promise.race([drawn, ended]);
     child.stdin.write('\x03');
     const [code] = await ended;
-    expect(seen.startsWith(`${ESCAPE}[?1049h${ESCAPE}[?25l${ESCAPE}[Hsluice top `)).toBe(true);
+    expect(seen.startsWith(`${ESCAPE}[?1049h${ESCAPE}[?25l${ESCAPE}[?7l${ESCAPE}[Hsluice top `)).toBe(true);
     expect(seen).toContain(`ann${ESCAPE}[K`);
-    expect([code, seen.slice(-14)]).toEqual([0, `${ESCAPE}[?25h${ESCAPE}[?1049l`]);
+    expect([code, seen.slice(-19)]).toEqual([0, `${ESCAPE}[?7h${ESCAPE}[?25h${ESCAPE}[?1049l`]);
   });
 
   test('a window that changes its size is drawn anew at once', async () => {
@@ -145,7 +145,7 @@ describe('against a server', () => {
     expect(lines[0]).toMatch(/sluice top .{0,18}…/);
     process.emit('SIGTERM');
     expect((await ended).code).toBe(0);
-    expect(written.endsWith(`${ESCAPE}[?25h${ESCAPE}[?1049l`)).toBe(true);
+    expect(written.endsWith(`${ESCAPE}[?7h${ESCAPE}[?25h${ESCAPE}[?1049l`)).toBe(true);
   });
 
   test('in a pipe: a line each time', async () => {

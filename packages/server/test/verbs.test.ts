@@ -1,5 +1,8 @@
 /** The API over a real socket: what each verb does, one at a time and several at once. */
+import { createLimiter, fixedWindow, memoryStore } from 'sluice';
+import { fallback, layered } from 'sluice/layers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Holds } from '../src/service/holds.ts';
 import { configOf, type RunningService, startService } from './support.ts';
 
 let running: RunningService;
@@ -87,6 +90,27 @@ test.each(Object.entries(STORIES))('%s', async (_, rows) => {
   }
 });
 
+describe.each([
+  ['this process', memoryStore()],
+  ['yes', 'allow'],
+  ['no', 'deny'],
+] as const)('while the store is away and %s answers instead', (_, to) => {
+  const away = () => Promise.reject(new Error('away'));
+  const store = layered({ decide: away, change: away, forget: away, history: away }, fallback({ to }));
+  const opened = { store, description: 'away', failsClosed: false, isUp: async () => false, close: async () => {} };
+
+  test.each([
+    ['/v1/block', { duration: '10m' }],
+    ['/v1/unblock', {}],
+    ['/v1/reset', {}],
+  ])('%s is not said to be done', async (path, more) => {
+    const service = await startService({ store: opened });
+    const answer = await service.post(path, { policy: 'api', key: 'a', ...more });
+    expect(answer).toMatchObject({ status: 503, body: { error: 'store_unavailable' } });
+    await service.stop();
+  });
+});
+
 test('a refund with the result in hand is exact', async () => {
   const { body: of } = await running.post('/v1/attempt', { policy: 'daily', key: 'a', cost: 5 });
   running.clock.advance(86_400_000);
@@ -125,6 +149,14 @@ describe('holds', () => {
     expect(settled.body).toMatchObject({ changed: 3, missing: 0, expired: false, remaining: 5 });
   });
 
+  test('are counted as long as they can be settled', async () => {
+    const limiter = createLimiter({ policy: fixedWindow({ limit: 9, window: '1d' }) });
+    const holds = new Holds(9);
+    for (const ttlMs of [1, 3_600_000]) await holds.add(ttlMs, () => limiter.reserve('a'));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(holds.size).toBe(1);
+  });
+
   test('are settled once', async () => {
     const { body } = await reserve();
     await running.post('/v1/settle', { hold: body.hold, actual: 0 });
@@ -143,6 +175,9 @@ describe('holds', () => {
     const statuses = await Promise.all([ask(), ask(), ask(), ask()]);
     expect(statuses.map(({ status }) => status).sort()).toEqual([200, 200, 503, 503]);
     expect((await small.post('/v1/peek', { policy: 'api', key: 'a' })).body.remaining).toBe(8);
+    // Or whoever reserves and never settles fills the log, 256 lines at a time.
+    await small.post('/v1/reserve', Array(256).fill({ policy: 'api', key: 'b' }));
+    expect(small.logs).toEqual([]);
     await small.stop();
   });
 });

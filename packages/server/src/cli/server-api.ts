@@ -21,13 +21,16 @@ const TIMEOUT_MS = 5000;
 
 export function serverApi(flags: Arguments): ServerApi {
   const url = flags.text('server') ?? 'http://127.0.0.1:8080';
-  if (!URL.canParse(url)) throw new UsageError(`--server: expected a URL, got ${JSON.stringify(url)}`);
+  if (!/^https?:/i.test(url) || !URL.canParse(url)) {
+    throw new UsageError(`--server: expected a URL such as http://127.0.0.1:8080, got ${JSON.stringify(url)}`);
+  }
   const token = flags.text('token');
   const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
   return {
     url,
     async ask(path, body) {
-      const response = await fetch(new URL(path, url), {
+      // Below the path of the URL, which a gateway in front may want.
+      const response = await fetch(`${url.replace(/\/+$/, '')}${path}`, {
         headers: authorization,
         signal: AbortSignal.timeout(TIMEOUT_MS),
         ...(body === undefined

@@ -22,6 +22,11 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
+/** A log that nobody reads any more is no reason to stop serving. */
+process.stderr.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
+
 export const processTerminal: Terminal = {
   out: (text) => void process.stdout.write(`${text}\n`),
   error: (text) => void process.stderr.write(`${text}\n`),

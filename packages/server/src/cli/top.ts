@@ -98,8 +98,11 @@ function lineWriter(terminal: Terminal, isJson: boolean): Show {
   };
 }
 
-/** The second screen of the terminal, without a cursor: what was there before is back at the end, whatever happens. */
-const [ENTER, LEAVE] = ['\x1b[?1049h\x1b[?25l', '\x1b[?25h\x1b[?1049l'];
+/**
+ * The second screen of the terminal, without a cursor: what was there before is back at the end, whatever happens. Lines are cut, not
+ * continued, because keys may have letters of two columns, and a line too many moves the first out of sight.
+ */
+const [ENTER, LEAVE] = ['\x1b[?1049h\x1b[?25l\x1b[?7l', '\x1b[?7h\x1b[?25h\x1b[?1049l'];
 const [HOME, END_OF_LINE, END_OF_SCREEN] = ['\x1b[H', '\x1b[K', '\x1b[J'];
 
 async function onScreen(screen: Screen, source: Source, everyMs: number, first: LiveAnswer): Promise<void> {

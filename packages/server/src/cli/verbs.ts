@@ -119,9 +119,12 @@ async function targetOf(flags: Arguments, terminal: Terminal): Promise<Ask> {
   return askRedis(redis, paths, terminal);
 }
 
-function sayDecision({ allowed, remaining, limit, policy, retryAfter, resetAfter }: Answer): readonly [number, string] {
+function sayDecision(answer: Answer): readonly [number, string] {
+  const { allowed, remaining, limit, policy, retryAfter, resetAfter, delay } = answer;
   const left = `${remaining} of ${limit} left`;
-  if (allowed === true) return [EXIT.ok, `allowed: ${left} (${policy}), as good as new in ${resetAfter} s`];
+  // Where a policy shapes, whoever goes on at once goes too early.
+  const wait = typeof delay === 'number' ? `wait ${delay} s first, ` : '';
+  if (allowed === true) return [EXIT.ok, `allowed: ${wait}${left} (${policy}), as good as new in ${resetAfter} s`];
   const when = Number.isFinite(retryAfter) ? `try again in ${retryAfter} s` : 'this cost never fits';
   return [EXIT.no, `denied: ${left} (${policy}), ${when}`];
 }

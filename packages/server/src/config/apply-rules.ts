@@ -36,7 +36,7 @@ export function applyRules(config: Config, view: RequestView, now: number): read
 }
 
 function outcomeOf({ name, matcher, limit }: Rule, config: Config, view: RequestView, now: number): RuleOutcome {
-  const because = mismatch(matcher, view);
+  const because = mismatch(matcher, view, limit === undefined);
   if (because !== undefined) return { rule: name, outcome: 'no-match', because };
   if (limit === undefined) return { rule: name, outcome: 'unlimited' };
   const key = limit.key(view);

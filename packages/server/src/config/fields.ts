@@ -51,6 +51,8 @@ export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'a map';
+  // JSON has no Infinity, which 1e400 is.
+  if (typeof value === 'number') return String(value);
   const text = JSON.stringify(value);
   return text.length > 60 ? `${text.slice(0, 40)}..."` : text;
 }

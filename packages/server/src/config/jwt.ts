@@ -125,6 +125,16 @@ export function claimTexts(claims: Claims, name: string): readonly string[] {
   });
 }
 
+/**
+ * A claim as somebody's name: a text or a number. A list is nobody's name, not even one of a single item; nor is a number so large that
+ * those next to it are read as the same.
+ */
+export function claimName(claims: Claims, name: string): string | undefined {
+  const value = claimOf(claims, name);
+  if (typeof value === 'string') return value === '' ? undefined : value;
+  return typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER ? String(value) : undefined;
+}
+
 /** What says nothing (null, false, an empty text or list) is as good as absent. */
 export function hasClaim(claims: Claims, name: string): boolean {
   return isFields(claimOf(claims, name)) || claimTexts(claims, name).length > 0;

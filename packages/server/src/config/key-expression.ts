@@ -4,7 +4,8 @@
  */
 import { anonymous, byHeader, byIp, byRoute, combine, firstOf, type Key } from 'sluice/http';
 import type { TrustedProxies } from './config.ts';
-import { claimTexts } from './jwt.ts';
+import { claimName } from './jwt.ts';
+import { byResolvedPath } from './path-readings.ts';
 import type { TokenOf } from './read-jwt.ts';
 
 export const KEY_PARTS = 'ip, route, anonymous, everyone, header:NAME or claim:NAME';
@@ -36,12 +37,12 @@ function partOf(part: string, { trustedProxies, tokenOf }: KeySources): Key {
 
 const SIMPLE_PARTS = {
   ip: (trustedProxies: TrustedProxies): Key => byIp({ trustedProxies }),
-  anonymous: (trustedProxies: TrustedProxies): Key => anonymous({ trustedProxies }),
-  route: (): Key => byRoute(),
+  anonymous: (trustedProxies: TrustedProxies): Key => byResolvedPath(anonymous({ trustedProxies })),
+  route: (): Key => byResolvedPath(byRoute()),
   everyone: (): Key => () => 'everyone',
 } as const;
 
-/** One claim of the token, such as its subject. A list is nobody's name. */
+/** One claim of the token, such as its subject. */
 function byClaim(name: string, tokenOf: TokenOf | undefined): Key {
   const claimOf = claimReader(name, tokenOf);
   return (view) => {
@@ -56,7 +57,6 @@ export function claimReader(name: string, tokenOf: TokenOf | undefined): Key {
   if (tokenOf === undefined) throw new TypeError('expected a section jwt that says where the token is, for claim:NAME');
   return (view) => {
     const token = tokenOf(view);
-    const texts = 'claims' in token ? claimTexts(token.claims, name) : [];
-    return texts.length === 1 ? texts[0] : undefined;
+    return 'claims' in token ? claimName(token.claims, name) : undefined;
   };
 }

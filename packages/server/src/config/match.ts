@@ -2,8 +2,9 @@
  * Which requests a rule is about. Patterns are compared part by part, never searched, so that no request can keep a pattern busy:
  * `*` is one whole segment of a path, `**` (only at the end) any number of them, and `abc*` the beginning of a header's value.
  */
-import { byRoute, type RequestView } from 'sluice/http';
+import type { RequestView } from 'sluice/http';
 import { claimTexts, hasClaim } from './jwt.ts';
+import { pathReadings } from './path-readings.ts';
 import type { TokenOf } from './read-jwt.ts';
 
 export interface Matcher {
@@ -47,11 +48,11 @@ export function pathPatternMistake(text: string): string | undefined {
   return wild.some(isMisplaced) ? 'expected * as a whole segment, or ** as the last one' : undefined;
 }
 
-/** Why the request is not meant; undefined when it is. */
-export function mismatch(matcher: Matcher, view: RequestView): string | undefined {
+/** Why the request is not meant; undefined when it is. A path that can be read in two ways is meant by one of them, or, where it has to be sure, by both. */
+export function mismatch(matcher: Matcher, view: RequestView, isSure = false): string | undefined {
   return (
     methodMismatch(matcher, view) ??
-    pathMismatch(matcher, view) ??
+    pathMismatch(matcher, view, isSure) ??
     headerMismatch(matcher, view) ??
     claimMismatch(matcher, view)
   );
@@ -63,23 +64,20 @@ function methodMismatch({ methods }: Matcher, view: RequestView): string | undef
   return isMeant ? undefined : `its method is ${method}, not ${methods.join(' or ')}`;
 }
 
-function pathMismatch({ paths }: Matcher, view: RequestView): string | undefined {
+function pathMismatch({ paths }: Matcher, view: RequestView, isSure: boolean): string | undefined {
   if (paths === undefined) return undefined;
-  const path = plainPath(view);
-  const segments = path.split('/').filter(Boolean);
-  if (paths.some((pattern) => fits(pattern, segments))) return undefined;
-  return `its path is ${path}, not ${paths.map(({ text }) => text).join(' or ')}`;
+  const readings = pathReadings(view);
+  const isMeant = (path = ''): boolean => {
+    const segments = path.split('/').filter(Boolean);
+    return paths.some((pattern) => fits(pattern, segments));
+  };
+  if (isSure ? readings.every(isMeant) : readings.some(isMeant)) return undefined;
+  return `its path is ${readings.join(' or ')}, not ${paths.map(({ text }) => text).join(' or ')}`;
 }
 
 function fits({ segments, isOpen }: PathPattern, given: readonly string[]): boolean {
   if (isOpen ? given.length < segments.length : given.length !== segments.length) return false;
   return segments.every((segment, index) => segment === '*' || segment === given[index]);
-}
-
-/** As the laxest router reads it, so that a client gains nothing by spelling. It is what `byRoute` makes keys of. */
-function plainPath({ path, header }: RequestView): string {
-  const prefix = 'path:GET ';
-  return byRoute()({ method: 'GET', path, header, ip: undefined })!.slice(prefix.length);
 }
 
 function headerMismatch({ headers }: Matcher, view: RequestView): string | undefined {

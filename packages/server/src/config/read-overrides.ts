@@ -38,13 +38,20 @@ function readOverride(value: unknown, path: Path, { policies, isPolicy }: Overri
   draft.overrides.set(key, { key, policy, until });
 }
 
-const MOMENT = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/;
+/** The schema for editors has it too. */
+export const MOMENT = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/;
 
 /** A day is over when it begins, in UTC: `until` is the first moment without. */
 function readMoment(value: unknown, path: Path, problems: Problems): number | undefined {
   if (value === undefined) return undefined;
   const moment = typeof value === 'string' && MOMENT.test(value) ? Date.parse(value) : Number.NaN;
-  if (Number.isFinite(moment)) return moment;
+  if (Number.isFinite(moment) && hasDay(value as string)) return moment;
   problems.add(path, `expected a moment such as 2027-01-31 or 2027-01-31T12:00:00Z, got ${kindOf(value)}`);
   return undefined;
+}
+
+/** JavaScript takes February 31 for March 3, which nobody meant. */
+function hasDay(moment: string): boolean {
+  const day = moment.slice(0, 'yyyy-mm-dd'.length);
+  return new Date(day).toISOString().startsWith(day);
 }

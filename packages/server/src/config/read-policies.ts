@@ -41,7 +41,11 @@ function readPolicy(name: string, value: unknown, path: Path, problems: Problems
   if (data.name !== undefined) problems.add([...path, 'name'], 'no such field: the name is the key above it');
   const whole = { ...data, name: safeName(name) };
   const mistakes = mistakesIn(whole);
-  for (const { field, message } of mistakes) problems.add(field === '' ? path : [...path, field], message);
+  for (const { field, message, known } of mistakes) {
+    const all = ['algorithm', ...(known ?? []), 'plans', 'shadow'];
+    const told = known === undefined ? message : `no such field; there are ${all.join(', ')}`;
+    problems.add(field === '' ? path : [...path, field], told);
+  }
   return {
     name,
     data: whole,
@@ -90,22 +94,37 @@ export function withNumbers(base: Fields, numbers: unknown, path: Path, problems
   const mistakes = mistakesIn({ ...base, ...own }).filter(
     ({ field }) => Object.hasOwn(own, field) || !known.has(field),
   );
-  for (const { field, message } of mistakes) problems.add(field === '' ? path : [...path, field], message);
+  for (const { field, message, known: fields } of mistakes) {
+    const told = fields === undefined ? message : `no such number in it; there are ${numbersAmong(fields).join(', ')}`;
+    problems.add(field === '' ? path : [...path, field], told);
+  }
   return mistakes.length + known.size > 0 ? undefined : checkPolicy({ ...base, ...own });
+}
+
+function numbersAmong(fields: readonly string[]): readonly string[] {
+  return NUMBERS.filter((name) => fields.includes(name));
 }
 
 interface Mistake {
   /** Empty for the whole policy. */
   readonly field: string;
   readonly message: string;
+  /** Where the algorithm has no such field: those it has. */
+  readonly known: readonly string[] | undefined;
 }
 
 function mistakesIn(data: Fields): readonly Mistake[] {
-  return policyMistakes(data, 'policy').map(({ path, expected, got }) => {
-    const isUnknown = expected.startsWith('no such');
-    const message = isUnknown ? expected : `expected ${expected}, got ${got === 'undefined' ? 'nothing' : got}`;
-    return { field: path.slice('policy.'.length), message };
-  });
+  return policyMistakes(data, 'policy').map(({ path, expected, got }) => ({
+    field: path.slice('policy.'.length),
+    message: `expected ${expected}, got ${got === 'undefined' ? 'nothing' : got}`,
+    known: knownFields(expected),
+  }));
+}
+
+/** The library takes a name among them, which here is the key above. */
+function knownFields(expected: string): readonly string[] | undefined {
+  const [, list] = /^no such field; there are (.+)$/.exec(expected) ?? [];
+  return list?.split(', ').filter((field) => field !== 'name');
 }
 
 /** Numbers by algorithm; the schema is made of it too. */

@@ -3,6 +3,7 @@
  * there, two overrides of one key) only `sluice check` knows. Tests hold the two together.
  */
 import { JWT_ALGORITHMS } from './jwt.ts';
+import { MOMENT } from './read-overrides.ts';
 import { FIELDS, NUMBERS, POLICY_NAME } from './read-policies.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -91,7 +92,7 @@ const LIMITED_RULE: Schema = {
       ),
       policy: POLICY_NAMES,
       policies: POLICY_NAMES,
-      cost: { type: 'integer', minimum: 0 },
+      cost: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
       plan: { type: 'string', pattern: "^(header:[\\w!#$%&'*+.^`|~-]+|claim:.+)$" },
     },
     ['key'],
@@ -104,7 +105,7 @@ const OVERRIDE: Schema = mapOf(
     key: text('Whose, exactly as the state is kept: `sluice explain` says it.'),
     policy: text('The name of a policy.'),
     limits: { ...mapOf(numbersOf(NUMBERS)), minProperties: 1 },
-    until: { type: 'string', pattern: '^\\d{4}-\\d\\d-\\d\\d' },
+    until: { type: 'string', pattern: MOMENT.source },
     reason: text('For people.'),
   },
   ['key', 'policy', 'limits'],

@@ -11,7 +11,9 @@ export interface YamlFile {
 
 export function parseYaml(text: string): YamlFile {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true });
+  // `<<` is no part of YAML 1.2, but of what people write who have an anchor.
+  const options = { lineCounter: lines, prettyErrors: false, stringKeys: true, merge: true };
+  const document = parseDocument(text, options);
   const problems = problemsOf(document, lines);
   const locate: Locate = (path) => placeOf(offsetOf(document, path), lines);
   if (problems.length > 0) return { data: undefined, locate, problems };

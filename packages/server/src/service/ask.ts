@@ -18,7 +18,7 @@ export interface Ask {
 
 /** Long enough for any identity; a caller must not fill the store with a few keys. */
 export const MAX_KEY_LENGTH = 1024;
-const MAX_POLICIES = 16;
+export const MAX_POLICIES = 16;
 /** A log keeps an entry for each admission: one that came along must not be a way to fill the memory. */
 const MAX_INLINE_LOG = 10_000;
 
@@ -83,7 +83,7 @@ function readPolicies({ policy, policies }: Fields, at: string, config: Config, 
   return chosen;
 }
 
-function refuseTwice(policies: readonly Policy[], path: string): void {
+export function refuseTwice(policies: readonly Policy[], path: string): void {
   const names = policies.map(({ name }) => name);
   const again = names.findIndex((name, index) => names.indexOf(name) !== index);
   if (again >= 0) throw invalidField(`${path}[${again}]`, 'each policy once', `${kindOf(names[again])} again`);

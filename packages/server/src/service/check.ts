@@ -9,7 +9,7 @@ import { applyRules, spendsOfAll } from '../config/apply-rules.ts';
 import { kindOf } from '../config/fields.ts';
 import { type KeySources, parseKey } from '../config/key-expression.ts';
 import { type Answer, json, jsonText } from './answer.ts';
-import { namedPolicy, readCost, readKey } from './ask.ts';
+import { namedPolicy, readCost, readKey, refuseTwice } from './ask.ts';
 import { HttpError, invalidField } from './http-error.ts';
 import type { LiveLimits } from './live-limits.ts';
 import { resultsJson } from './result-json.ts';
@@ -31,6 +31,7 @@ export async function checkPolicies(names: string, asked: CheckRequest, limits: 
     if (!limits.config.policies.has(name)) throw noSuchPolicy(name);
     return namedPolicy(name, 'policy', limits.config, { key, plan, now });
   });
+  refuseTwice(policies, 'policy');
   const result = await limits.limiter.attempt(key, { cost, context: { policies } });
   return answerOf(result, policies, asked.request, how);
 }
@@ -126,7 +127,7 @@ const KEY_HEADER = 'x-sluice-key';
 /** What the gateway's own URL says comes first: headers may be the client's, passed on. */
 function keyOf({ request, query }: CheckRequest, limits: LiveLimits): string {
   const said = query.get('key');
-  if (said !== null) return readKey(said, 'key');
+  if (said !== null) return ownText(readKey(said, 'key'));
   const by = query.get('by');
   const given = request.headers[KEY_HEADER]?.toString();
   if (by === null && given !== undefined) return readKey(given, KEY_HEADER);
@@ -134,6 +135,11 @@ function keyOf({ request, query }: CheckRequest, limits: LiveLimits): string {
   const key = keyFrom(by, limits.config)(viewOf(request, request.method ?? 'GET', request.url ?? '/'));
   if (key === undefined) throw noKey(`the request has nothing for ${kindOf(by)}`);
   return readKey(key, 'by');
+}
+
+/** A copy: a part of a text keeps all of it in memory, and whoever remembers the key would remember a URL of 32 KB. */
+function ownText(part: string): string {
+  return Buffer.from(part).toString();
 }
 
 const MAX_BY_LENGTH = 256;

@@ -22,7 +22,9 @@ export class Holds {
     this.#maxHolds = maxHolds;
   }
 
+  /** Those that can still be settled. */
   get size(): number {
+    this.#forgetExpired();
     return this.#kept.size;
   }
 
@@ -59,10 +61,14 @@ export class Holds {
 
   #makeRoom(): void {
     if (this.#kept.size + this.#coming < this.#maxHolds) return;
-    const now = performance.now();
-    for (const [id, { expiresAt }] of this.#kept) if (expiresAt <= now) this.#kept.delete(id);
+    this.#forgetExpired();
     if (this.#kept.size + this.#coming < this.#maxHolds) return;
     const headers = { 'Retry-After': '1' };
     throw new HttpError(503, 'too_many_holds', `There are ${this.#maxHolds} holds already.`, { headers });
+  }
+
+  #forgetExpired(): void {
+    const now = performance.now();
+    for (const [id, { expiresAt }] of this.#kept) if (expiresAt <= now) this.#kept.delete(id);
   }
 }

@@ -1,5 +1,5 @@
 /** The description of the API (OpenAPI 3.1), served at /openapi.json. A test asks every route it names, and holds the answers against it. */
-import { MAX_KEY_LENGTH } from './ask.ts';
+import { MAX_KEY_LENGTH, MAX_POLICIES } from './ask.ts';
 import { MAX_ITEMS } from './batch.ts';
 import { MAX_SECONDS } from './live.ts';
 import { MAX_TOP } from './live-view.ts';
@@ -11,7 +11,7 @@ export type Paths = Readonly<Record<string, Schema>>;
 export const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 const NUMBER: Schema = { type: 'number' };
 const NUMBER_OR_NULL: Schema = { type: ['number', 'null'] };
-const COST: Schema = { type: 'integer', minimum: 0, default: 1 };
+const COST: Schema = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 1 };
 export const content = (schema: Schema, type = 'application/json'): Schema => ({ [type]: { schema } });
 export const object = (properties: Schema, required: readonly string[], more: Schema = {}): Schema => ({
   type: 'object',
@@ -28,10 +28,18 @@ const SUBJECT: Schema = {
   },
   policies: {
     type: 'array',
+    minItems: 1,
+    maxItems: MAX_POLICIES,
     items: { oneOf: [{ type: 'string' }, ref('Policy')] },
     description: 'Several, instead of policy: spends from all of them or from none.',
   },
   plan: { type: 'string', description: 'Which numbers of a configured policy hold.' },
+};
+
+/** One or several, never both, and nothing unknown. */
+const ABOUT_POLICIES: Schema = {
+  additionalProperties: false,
+  oneOf: [{ required: ['policy'] }, { required: ['policies'] }],
 };
 
 const DECISION: Schema = {
@@ -87,12 +95,10 @@ const LIVE: Schema = {
 
 const SCHEMAS: Schema = {
   Policy: object({ algorithm: { type: 'string' }, name: { type: 'string' } }, ['algorithm']),
-  Ask: object({ ...SUBJECT, cost: COST }, ['key'], { additionalProperties: false }),
-  RefundAsk: object({ ...SUBJECT, cost: COST, of: ref('Result') }, ['key'], { additionalProperties: false }),
-  Subject: object(SUBJECT, ['key'], { additionalProperties: false }),
-  BlockAsk: object({ ...SUBJECT, duration: { type: ['string', 'number'] } }, ['key', 'duration'], {
-    additionalProperties: false,
-  }),
+  Ask: object({ ...SUBJECT, cost: COST }, ['key'], ABOUT_POLICIES),
+  RefundAsk: object({ ...SUBJECT, cost: COST, of: ref('Result') }, ['key'], ABOUT_POLICIES),
+  Subject: object(SUBJECT, ['key'], ABOUT_POLICIES),
+  BlockAsk: object({ ...SUBJECT, duration: { type: ['string', 'number'] } }, ['key', 'duration'], ABOUT_POLICIES),
   ReserveAsk: object(
     {
       ...SUBJECT,
@@ -100,7 +106,7 @@ const SCHEMAS: Schema = {
       ttl: { type: 'integer', minimum: 1, maximum: 3600, description: 'Seconds; 60 by default.' },
     },
     ['key'],
-    { additionalProperties: false },
+    ABOUT_POLICIES,
   ),
   SettleAsk: object({ hold: { type: 'string' }, actual: COST }, ['hold', 'actual'], { additionalProperties: false }),
   Decision: object(DECISION, Object.keys(DECISION)),
@@ -136,6 +142,9 @@ const SCHEMAS: Schema = {
 
 export const FAILURE: Schema = { description: 'What was wrong, and with which field.', content: content(ref('Error')) };
 
+/** Where everything is protected it needs the token. */
+const PERHAPS_TOKEN: readonly Schema[] = [{}, { token: [] }];
+
 interface VerbDescription {
   readonly summary: string;
   readonly ask: string;
@@ -150,7 +159,7 @@ function verb({ summary, ask, answer, needsToken = false }: VerbDescription): Sc
   return {
     post: {
       summary,
-      security: needsToken ? [{ token: [] }] : [{}, { token: [] }],
+      security: needsToken ? [{ token: [] }] : PERHAPS_TOKEN,
       requestBody: { required: true, content: content(body) },
       responses: {
         200: { description: 'The answer; for a list one for each, in order.', content: content(result) },
@@ -181,14 +190,19 @@ const DENY = parameter(
   { enum: ['403', '429'] },
 );
 
+/** A problem, or the short form for those who accept only that. */
+const DENIAL: Schema = { ...content(ref('Problem'), 'application/problem+json'), ...content(ref('Error')) };
+
 function check(summary: string, parameters: readonly Schema[]): Schema {
   const operation = {
     summary,
+    security: PERHAPS_TOKEN,
     parameters: [...parameters, DENY],
     responses: {
       200: { description: 'Send it on. With RateLimit headers.', content: content({ type: 'object' }) },
-      403: { description: 'Denied, with deny=403.', content: content(ref('Problem'), 'application/problem+json') },
-      429: { description: 'Denied.', content: content(ref('Problem'), 'application/problem+json') },
+      403: { description: 'Denied, with deny=403.', content: DENIAL },
+      429: { description: 'Denied.', content: DENIAL },
+      503: { description: 'The store is away: unseen, and nobody answers instead.', content: DENIAL },
       '4XX': FAILURE,
       '5XX': FAILURE,
     },
@@ -201,14 +215,21 @@ function everyMethod(operation: Schema): Schema {
   return { get: operation, post: operation, put: operation, patch: operation, delete: operation };
 }
 
-function page(summary: string, type: string, schema: Schema): Schema {
-  return {
-    get: {
-      summary,
-      responses: { 200: { description: 'It.', content: content(schema, type) }, '5XX': { description: 'No.' } },
-    },
-  };
+function page(summary: string, type: string, schema: Schema, more: Schema = {}): Schema {
+  const responses = { 200: { description: 'It.', content: content(schema, type) }, ...more, '4XX': FAILURE };
+  return { get: { summary, security: PERHAPS_TOKEN, responses } };
 }
+
+/** Health checks are open to all, and say "no" by their status. */
+function health(summary: string, type: string, schema: Schema, no: Schema): Schema {
+  const { get } = page(summary, type, schema, no) as { get: Schema };
+  return { get: { ...get, security: [{}] } };
+}
+
+const READINESS: Schema = object(
+  { ready: { type: 'boolean' }, draining: { type: 'boolean' }, store: { enum: ['up', 'down'] } },
+  ['ready', 'draining', 'store'],
+);
 
 export const OPENAPI = {
   openapi: '3.1.0',
@@ -248,18 +269,21 @@ export const OPENAPI = {
       parameter('x-forwarded-uri', 'header', 'Its path. Or x-original-uri.'),
       parameter('x-forwarded-method', 'header', 'Its method. Or x-original-method.'),
     ]),
-    '/healthz': page(
+    '/healthz': health(
       'Whether the process runs.',
       'application/json',
       object({ healthy: { type: 'boolean' } }, ['healthy']),
+      {},
     ),
-    '/readyz': page(
+    '/readyz': health(
       'Whether it is of use: 503 while it drains, or when the store is away and nobody answers instead.',
       'application/json',
-      object({ ready: { type: 'boolean' }, draining: { type: 'boolean' }, store: { enum: ['up', 'down'] } }, ['ready']),
+      READINESS,
+      { 503: { description: 'Not now.', content: content(READINESS) } },
     ),
     '/json': everyMethod({
       summary: 'ShouldRateLimit of Envoy, as JSON. The answer is OK for 200 and OVER_LIMIT for 429.',
+      security: PERHAPS_TOKEN,
       requestBody: { required: true, content: content(ref('RateLimitRequest')) },
       responses: {
         200: { description: 'OK.', content: content(ref('RateLimitResponse')) },
@@ -271,7 +295,12 @@ export const OPENAPI = {
         '4XX': FAILURE,
       },
     }),
-    '/healthcheck': page('The same as /readyz, in the words of envoyproxy/ratelimit.', 'text/plain', { const: 'OK' }),
+    '/healthcheck': health(
+      'The same as /readyz, in the words of envoyproxy/ratelimit.',
+      'text/plain',
+      { const: 'OK' },
+      { 500: { description: 'Not now.', content: content({ type: 'string' }, 'text/plain') } },
+    ),
     '/rlconfig': page('The limits for Envoy, a line for each.', 'text/plain', { type: 'string' }),
     '/metrics': page('For Prometheus.', 'text/plain', { type: 'string' }),
     '/v1/live': {

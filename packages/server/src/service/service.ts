@@ -20,6 +20,7 @@ import { HURRIED_BELOW_MS, type OpenStore } from './open-store.ts';
 import { openApi, type Paths } from './openapi.ts';
 import { type Asked, type FindRoute, ROUTES, type Route, type RouteContext, routeFinder } from './routes.ts';
 import { type Guard, type Protection, tokenGuard } from './token.ts';
+import { refuseUnreadable } from './unreadable.ts';
 
 export interface ServiceOptions {
   readonly config: Config;
@@ -81,9 +82,17 @@ export function createService(options: ServiceOptions): Service {
   const find = routeFinder([...ROUTES, ...(options.beside?.routes ?? [])]);
   const serverOptions = { ...serverLimits(headersTimeoutMs, bodyTimeoutMs), ...tlsOptions(options.tls) };
   const create: typeof createServer = options.tls === undefined ? createServer : createTlsServer;
-  const server = create(serverOptions, (request, response) => {
+  const answer = (request: IncomingMessage, response: ServerResponse): void =>
     void respond(request, response, find, context, guard, options);
-  });
+  const server = create(serverOptions, answer)
+    // Which of them it can meet, its answer says too.
+    .on('checkExpectation', answer)
+    .on('clientError', (error: Error, socket) => {
+      const status = refuseUnreadable(error, socket);
+      if (status !== undefined) metrics.responded(status);
+    });
+  // The size of headers is limited, not their number: beyond 1000 Node drops them without a word, and the gateway's own may be the last.
+  server.maxHeadersCount = 0;
   let grpc: GrpcServer | undefined;
   return {
     limits,
@@ -122,6 +131,8 @@ function serverLimits(headersTimeoutMs: number, bodyTimeoutMs: number) {
     headersTimeout: headersTimeoutMs,
     requestTimeout: headersTimeoutMs + bodyTimeoutMs,
     connectionsCheckingInterval: 1000,
+    // Looked at here, for an answer that looks as all others do.
+    requireHostHeader: false,
     keepAliveTimeout: 65_000,
   };
 }
@@ -161,9 +172,22 @@ async function respond(
 }
 
 function routed(request: IncomingMessage, find: FindRoute): { route: Route; asked: Asked } {
+  refuseUnwelcome(request);
   const { path, query } = pathOf(request.url ?? '/');
   const { route, parameter } = find(request.method ?? 'GET', path);
   return { route, asked: { request, parameter, query: query === '' ? NO_QUERY : readQuery(query) } };
+}
+
+/** What HTTP/1.1 itself wants refused. Whether a body follows nobody knows, so the connection cannot go on. */
+function refuseUnwelcome({ headers: { host, expect }, httpVersionMinor }: IncomingMessage): void {
+  const headers = { Connection: 'close' };
+  if (host === undefined && httpVersionMinor > 0) {
+    throw new HttpError(400, 'malformed_request', 'HTTP/1.1 needs the header Host.', { path: 'host', headers });
+  }
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
+    const message = 'Nothing but 100-continue can be expected here.';
+    throw new HttpError(417, 'expectation_failed', message, { path: 'expect', headers });
+  }
 }
 
 /** What is no UTF-8 would become one and the same text, and different keys one key. */
@@ -206,10 +230,10 @@ function send(response: ServerResponse, { status, headers, body }: Answer, id: s
   response.end(body);
 }
 
-/** Refusals are the callers' business. What is ours has to be in the log. */
+/** Refusals are the callers' business, and whoever can cause them at will could fill the log. What is ours has to be in it. */
 function logUnforeseen(log: Log, error: unknown, id?: string): void {
   const { status } = toHttpError(error);
-  if (status < 500) return;
+  if (error instanceof HttpError || status < 500) return;
   const cause = error instanceof Error && error.cause !== undefined ? { cause: errorText(error.cause) } : {};
   const stack = status === 500 && error instanceof Error ? { stack: error.stack } : {};
   log.error('a request failed', { requestId: id, status, error: errorText(error), ...cause, ...stack });

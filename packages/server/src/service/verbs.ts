@@ -3,7 +3,7 @@ import type { Duration, MaybePromise, RateLimitResult } from 'sluice';
 import { type Fields, isFields, kindOf } from '../config/fields.ts';
 import { ASK_FIELDS, type Ask, readAsk, readCost, readItem } from './ask.ts';
 import type { Holds } from './holds.ts';
-import { invalidField } from './http-error.ts';
+import { invalidField, StoreError } from './http-error.ts';
 import type { LiveLimits } from './live-limits.ts';
 
 export interface VerbContext {
@@ -56,13 +56,19 @@ export const block: Verb = async (value, at, { limits }) => {
   const fields = readItem(value, at, [...SUBJECT_FIELDS, 'duration']);
   const { key, policies } = asked(fields, at, limits);
   if (fields.duration === undefined) throw invalidField(`${at}duration`, "how long, such as '10m'", 'nothing');
-  return limits.limiter.block(key, fields.duration as Duration, { context: { policies } });
+  return done(await limits.limiter.block(key, fields.duration as Duration, { context: { policies } }));
 };
 
 export const unblock: Verb = async (value, at, { limits }) => {
   const { key, policies } = asked(readItem(value, at, SUBJECT_FIELDS), at, limits);
-  return limits.limiter.unblock(key, { context: { policies } });
+  return done(await limits.limiter.unblock(key, { context: { policies } }));
 };
+
+/** Who answers in the place of the store forgets it when the store is back, and no other server ever hears of it: that is not what was asked for. */
+function done(result: RateLimitResult): RateLimitResult {
+  if (result.source !== 'fallback' && result.source !== 'fail-closed') return result;
+  throw new StoreError('the store did not hear of it');
+}
 
 const DEFAULT_TTL_SECONDS = 60;
 const MAX_TTL_SECONDS = 3600;
