@@ -40,7 +40,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   './valkey-glide': ['checkServer', 'redisStore', 'runScriptWith'],
   './http': [
     ...['anonymous', 'byHeader', 'byIp', 'byRoute', 'byUser', 'combine', 'denial', 'firstOf', 'gate', 'headerWriter'],
-    ...['parseRateLimit', 'rateLimitHeaders', 'rateLimitedFetch'],
+    ...['parseRateLimit', 'pathReadings', 'rateLimitHeaders', 'rateLimitedFetch'],
   ],
   './layers': [
     ...['circuitBreaker', 'deadline', 'denyCache', 'fallback', 'layered', 'leases', 'resilient', 'shadow', 'telemetry'],

@@ -5,7 +5,6 @@
 import { anonymous, byHeader, byIp, byRoute, combine, firstOf, type Key } from 'sluice/http';
 import type { TrustedProxies } from './config.ts';
 import { claimName } from './jwt.ts';
-import { byResolvedPath } from './path-readings.ts';
 import type { TokenOf } from './read-jwt.ts';
 
 export const KEY_PARTS = 'ip, route, anonymous, everyone, header:NAME or claim:NAME';
@@ -37,8 +36,8 @@ function partOf(part: string, { trustedProxies, tokenOf }: KeySources): Key {
 
 const SIMPLE_PARTS = {
   ip: (trustedProxies: TrustedProxies): Key => byIp({ trustedProxies }),
-  anonymous: (trustedProxies: TrustedProxies): Key => byResolvedPath(anonymous({ trustedProxies })),
-  route: (): Key => byResolvedPath(byRoute()),
+  anonymous: (trustedProxies: TrustedProxies): Key => anonymous({ trustedProxies }),
+  route: (): Key => byRoute(),
   everyone: (): Key => () => 'everyone',
 } as const;
 

@@ -2,9 +2,8 @@
  * Which requests a rule is about. Patterns are compared part by part, never searched, so that no request can keep a pattern busy:
  * `*` is one whole segment of a path, `**` (only at the end) any number of them, and `abc*` the beginning of a header's value.
  */
-import type { RequestView } from 'sluice/http';
+import { pathReadings, type RequestView } from 'sluice/http';
 import { claimTexts, hasClaim } from './jwt.ts';
-import { pathReadings } from './path-readings.ts';
 import type { TokenOf } from './read-jwt.ts';
 
 export interface Matcher {
@@ -66,7 +65,7 @@ function methodMismatch({ methods }: Matcher, view: RequestView): string | undef
 
 function pathMismatch({ paths }: Matcher, view: RequestView, isSure: boolean): string | undefined {
   if (paths === undefined) return undefined;
-  const readings = pathReadings(view);
+  const readings = pathReadings(view.path);
   const isMeant = (path = ''): boolean => {
     const segments = path.split('/').filter(Boolean);
     return paths.some((pattern) => fits(pattern, segments));

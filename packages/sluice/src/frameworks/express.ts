@@ -1,6 +1,6 @@
 /** `sluice/express`: a middleware for Express 5 and 4, for an app, a router or a single route. */
 import type { NextFunction, Request, RequestHandler } from 'express';
-import { plainPath } from '../http/keys.ts';
+import { plainPath } from '../http/path-readings.ts';
 import type { RateLimitResult } from '../model/decision.ts';
 import { isPromise } from '../model/maybe-promise.ts';
 import { setResult } from './express-result.ts';

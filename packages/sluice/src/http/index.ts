@@ -14,6 +14,7 @@ export {
 } from './headers.ts';
 export { anonymous, byHeader, byRoute, byUser, combine, firstOf, type UserId } from './keys.ts';
 export { type HeaderSource, parseRateLimit, type RateLimitReport } from './parse-rate-limit.ts';
+export { pathReadings } from './path-readings.ts';
 export type { Quota } from './quotas.ts';
 export { type Fetch, type RateLimitedFetchOptions, rateLimitedFetch } from './rate-limited-fetch.ts';
 export type { Key, RequestView } from './request-view.ts';

@@ -7,6 +7,7 @@ import { Kind, SluiceError } from '../model/errors.ts';
 import { checkOptionNames } from '../model/options.ts';
 import { type ByIpOptions, byIp } from './by-ip.ts';
 import { invalidOption } from './options.ts';
+import { pathReadings } from './path-readings.ts';
 import type { Key, RequestView } from './request-view.ts';
 
 /**
@@ -53,27 +54,8 @@ function labelled(label: string, value: string | undefined): string | undefined 
 export function byRoute(): Key {
   return ({ method, route, path }) => {
     const verb = method === 'HEAD' ? 'GET' : method.toUpperCase();
-    return route === undefined ? `path:${verb} ${plainPath(path)}` : `route:${verb} ${route}`;
+    return route === undefined ? `path:${verb} ${pathReadings(path).at(-1)}` : `route:${verb} ${route}`;
   };
-}
-
-const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i;
-
-/** A path as the laxest router reads it. */
-export function plainPath(target: string): string {
-  const relative = target[0] === '/' ? target : target.replace(ORIGIN, '');
-  const end = relative.search(/[?#]/);
-  const path = decoded(end < 0 ? relative : relative.slice(0, end)).toLowerCase();
-  return `/${path.split('/').filter(Boolean).join('/')}`;
-}
-
-function decoded(path: string): string {
-  if (!path.includes('%')) return path;
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
 }
 
 /** All of them together: one limit for each combination. Undefined as soon as one of them is. */

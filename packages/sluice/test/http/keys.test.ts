@@ -1,7 +1,17 @@
 /** Key helpers: what each says, that no two of them ever say the same, and that spelling gains nothing. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anonymous, byHeader, byIp, byRoute, byUser, combine, firstOf, type Key } from '../../src/http/index.ts';
+import {
+  anonymous,
+  byHeader,
+  byIp,
+  byRoute,
+  byUser,
+  combine,
+  firstOf,
+  type Key,
+  pathReadings,
+} from '../../src/http/index.ts';
 import { viewOf } from './support.ts';
 
 describe('byHeader', () => {
@@ -39,6 +49,15 @@ describe('byUser', () => {
   });
 });
 
+describe('a path that can be read in two ways', () => {
+  test.each([
+    ['/Login/', ['/login']],
+    ['/health/../Login', ['/health/../login', '/login']],
+    ['/login;a=1?b', ['/login;a=1', '/login']],
+    ['/a\\b', ['/a\\b', '/a/b']],
+  ])('%s is %j', (path, expected) => expect(pathReadings(path)).toEqual(expected));
+});
+
 describe('byRoute', () => {
   test.each([
     ['/login', 'path:GET /login'],
@@ -56,6 +75,17 @@ describe('byRoute', () => {
     ['*', 'path:GET /*'],
     ['/bad%zz', 'path:GET /bad%zz'],
     ['/caf%C3%A9', 'path:GET /café'],
+    ['/x/../login', 'path:GET /login'],
+    ['/./login/.', 'path:GET /login'],
+    ['/../../login', 'path:GET /login'],
+    ['/x/%2E%2e/login', 'path:GET /login'],
+    ['/x%2f..%2Flogin', 'path:GET /login'],
+    ['/x\\..\\login', 'path:GET /login'],
+    ['\\login', 'path:GET /login'],
+    ['/login;a=1', 'path:GET /login'],
+    ['/login;/x;y/..', 'path:GET /login'],
+    ['/..', 'path:GET /'],
+    ['/.well-known/a..b/...', 'path:GET /.well-known/a..b/...'],
   ])('%s is %s', (path, expected) => expect(byRoute()(viewOf({ path }))).toBe(expected));
 
   test('methods are apart, but HEAD is GET', () => {
