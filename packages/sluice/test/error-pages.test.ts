@@ -2,11 +2,14 @@
  * The pages in docs/errors/ cannot go stale: each code has a page and each page a code, the first example of a page is run
  * and must fail with exactly the message the page quotes, and every other example is run and must not fail.
  */
+import cluster from 'node:cluster';
 import { readdirSync, readFileSync } from 'node:fs';
+import * as fastify from 'fastify';
 import * as ioredis from 'ioredis';
 import * as redis from 'redis';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import * as sluiceExpress from '../src/frameworks/express.ts';
+import * as sluiceFastify from '../src/frameworks/fastify.ts';
 import * as sluiceHttp from '../src/http/index.ts';
 import * as sluice from '../src/index.ts';
 import * as sluiceLayers from '../src/layers/index.ts';
@@ -20,10 +23,12 @@ const ERRORS = new URL('../src/model/errors.ts', import.meta.url);
 
 /** What an example may import, by the name a reader would type. */
 const MODULES: Readonly<Record<string, object>> = {
+  fastify,
   ioredis,
   redis,
   sluice,
   'sluice/express': sluiceExpress,
+  'sluice/fastify': sluiceFastify,
   'sluice/http': sluiceHttp,
   'sluice/ioredis': sluiceIoredis,
   'sluice/layers': sluiceLayers,
@@ -31,6 +36,10 @@ const MODULES: Readonly<Record<string, object>> = {
   'sluice/redis': sluiceRedis,
   'sluice/valkey-glide': sluiceValkeyGlide,
 };
+
+/** One of the examples says it is a worker. */
+const { isWorker } = cluster;
+afterEach(() => Object.assign(cluster, { isWorker }));
 
 const codes = [...readFileSync(ERRORS, 'utf8').matchAll(/'(SLUICE_[A-Z_]+)'/g)].map(([, code]) => code!);
 const pages = readdirSync(PAGES).filter((file) => file !== 'README.md');

@@ -16,6 +16,7 @@ import { invalidOption } from '../http/options.ts';
 import type { RateLimitResult } from '../model/decision.ts';
 import { isPromise } from '../model/maybe-promise.ts';
 import { checkFlag } from '../model/options.ts';
+import { watchEarlierRoutes } from './earlier-routes.ts';
 import { concludeOnClose, NodeView, sendReply } from './node-http.ts';
 import { checkRateLimitOptions, type Entrance, entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
 import { checkRouteLimit, checkStoreOption, hasLimit, routeOptions, type StoreOption } from './routes.ts';
@@ -54,7 +55,9 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (app
   const entranceFor = routeEntrances(common, store);
 
   if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit');
+  const noteSeen = watchEarlierRoutes(app, global, options.onWarning);
   app.addHook('onRoute', (route) => {
+    noteSeen(route);
     const own = route.config?.rateLimit;
     const entrance = own === undefined ? global && shared : own !== false && entranceFor(own, route);
     if (entrance) addHook(route, hook, hookOf(entrance));

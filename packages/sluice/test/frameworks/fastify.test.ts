@@ -8,7 +8,7 @@ import {
   rateLimitHook,
 } from '../../src/frameworks/fastify.ts';
 import { byRoute, byUser } from '../../src/http/index.ts';
-import { fixedWindow, memoryStore, type Policy } from '../../src/index.ts';
+import { fixedWindow, memoryStore, type Policy, type SluiceError, tokenBucket } from '../../src/index.ts';
 import { type App, frameworkContract } from './contract.ts';
 import { listening } from './servers.ts';
 
@@ -198,5 +198,71 @@ describe('what is wrong is said when the app starts', () => {
     ['a route with an unknown option', () => routed({ policy: day('x', 1), max: 5 }), 'GET /x: config.rateLimit.max'],
   ])('%s', async (_, mistake, path) => {
     await expect(mistake()).rejects.toMatchObject({ path });
+  });
+});
+
+describe('routes that were there before the plugin', () => {
+  const limit = () => {
+    const told: string[] = [];
+    const onWarning = ({ code, path }: SluiceError) => void told.push(`${code} ${path}`);
+    return { told, options: { policy: tokenBucket({ capacity: 5, refillRate: 1 }), onWarning } };
+  };
+  const hello = async () => 'hello';
+
+  test('are not limited, which is said with the first request to one', async () => {
+    const { told, options } = limit();
+    const app = fastify();
+    app.register(rateLimit, options);
+    app.get('/', hello);
+    app.post('/other', hello);
+    await app.ready();
+    expect(told).toEqual([]);
+    expect((await app.inject('/')).headers).not.toHaveProperty('ratelimit');
+    await app.inject('/');
+    await app.inject({ method: 'POST', url: '/other' });
+    expect(told).toEqual(['SLUICE_UNLIMITED_ROUTE GET /']);
+  });
+
+  test('those declared after it, of whatever methods, and those that nothing is known of are no mistake', async () => {
+    const { told, options } = limit();
+    const app = fastify();
+    app.get('/free before', { config: { rateLimit: false } }, hello);
+    app.get('/before', hello);
+    await app.register(rateLimit, options);
+    app.route({ method: ['GET', 'PUT'], url: '/after', handler: hello });
+    app.get('/free', { config: { rateLimit: false } }, hello);
+    for (const method of ['GET', 'HEAD', 'PUT'] as const) {
+      expect((await app.inject({ method, url: '/after' })).headers).toHaveProperty('ratelimit');
+    }
+    for (const url of ['/free before', '/free', '/nowhere']) await app.inject(url);
+    expect(told).toEqual([]);
+    await app.inject('/before');
+    expect(told).toEqual(['SLUICE_UNLIMITED_ROUTE GET /before']);
+  });
+
+  test('also where only those are limited that ask for it', async () => {
+    const { told, options } = limit();
+    const app = fastify();
+    app.register(rateLimit, { onWarning: options.onWarning });
+    app.get('/free', hello);
+    app.get('/', { config: { rateLimit: { policy: options.policy } } }, hello);
+    for (const url of ['/free', '/']) expect((await app.inject(url)).headers).not.toHaveProperty('ratelimit');
+    expect(told).toEqual(['SLUICE_UNLIMITED_ROUTE GET /']);
+  });
+
+  test('nor are those of another scope, or of a plugin that limits only who asks for it', async () => {
+    const [{ told, options }, other] = [limit(), limit()];
+    const app = fastify();
+    app.get('/health', hello);
+    app.register(async (scope) => {
+      await scope.register(rateLimit, options);
+      scope.get('/api', hello);
+    });
+    app.register(async (scope) => {
+      scope.get('/own', hello);
+      await scope.register(rateLimit, { ...other.options, global: false });
+    });
+    for (const url of ['/health', '/api', '/own']) expect((await app.inject(url)).statusCode).toBe(200);
+    expect([...told, ...other.told]).toEqual([]);
   });
 });
