@@ -1,5 +1,5 @@
 /**
- * Results as JSON, letter for letter what JSON.stringify makes of them. Written out, because with it that was a third of what an attempt costs beside
+ * Results as JSON, letter for letter what JSON.stringify makes of them. Written out, because with it that was more than half of what an attempt costs beside
  * its request: under one policy the result and its decision have the same numbers, which are put into text once here, and moments are whole
  * microseconds, whose digits are found faster than those of any number.
  */

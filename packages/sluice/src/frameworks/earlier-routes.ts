@@ -17,12 +17,14 @@ export function watchEarlierRoutes(
   let isTold = false;
   const isMeant = ({ is404, routeOptions: { config } }: FastifyRequest): boolean =>
     !is404 && (config.rateLimit === undefined ? isGlobal : config.rateLimit !== false);
-  app.addHook('onRequest', (request, _reply, done) => {
+  const look = (request: FastifyRequest): void => {
     const route = nameOf(request.method, request.routeOptions.url);
-    if (!isTold && !seen.has(route) && isMeant(request)) {
-      isTold = true;
-      warnOnce(onWarning)(unlimited(route));
-    }
+    if (seen.has(route) || !isMeant(request)) return;
+    isTold = true;
+    warnOnce(onWarning)(unlimited(route));
+  };
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (!isTold) look(request);
     done();
   });
   return ({ method, url }) => {
