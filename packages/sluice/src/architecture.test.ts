@@ -11,15 +11,19 @@ const root = dirname(fileURLToPath(import.meta.url));
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   model: [],
   algorithms: ['model'],
+  policies: ['model', 'algorithms'],
+  algorithm: ['model'],
+  store: ['model'],
   limiter: ['model'],
-  memory: ['model', 'algorithms'],
-  redis: ['model'],
+  memory: ['model', 'store'],
+  redis: ['model', 'store', 'algorithms'],
   layers: ['model'],
   http: ['model', 'limiter'],
-  // A policy alone is a limit in memory there, as `createLimiter` of the front door ('.') makes it.
-  frameworks: ['model', 'limiter', 'http', '.'],
-  'redis/clients': ['model', 'redis', 'layers', 'memory'],
-  testing: ['model', 'limiter'],
+  // What people install: the other rooms put together.
+  presets: ['model', 'limiter', 'memory', 'layers', 'redis'],
+  frameworks: ['model', 'algorithms', 'limiter', 'memory', 'http', 'presets'],
+  unified: ['model', 'policies', 'presets', 'limiter'],
+  testing: ['model', 'limiter', 'policies', 'algorithms'],
 };
 
 interface Ban {
@@ -41,7 +45,7 @@ const BANS: readonly Ban[] = [
     pattern: /\bset(?:Timeout|Interval)\(/,
     instead: 'let the attempts that come along do it: the core has no timers',
     // A deadline has to come also when nothing else does: that is what it is for. And whoever waits for a turn has to be woken.
-    except: ['http/timers.ts', 'layers/deadline.ts', 'limiter/sleep.ts'],
+    except: ['http/timers.ts', 'model/timer.ts', 'limiter/sleep.ts'],
   },
   {
     pattern: /\bfrom '(?!\.)/,
@@ -51,6 +55,11 @@ const BANS: readonly Ban[] = [
   },
   { pattern: /\bMath\.random\(/, instead: 'use crypto.getRandomValues' },
 ];
+
+/** Where it matters whether an answer has come already; everywhere else `asking` and `proceed` see to it. */
+const PROMISE_FILES: readonly string[] = ['model/maybe-promise.ts'];
+
+const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
 
 const sources = readdirSync(root, { recursive: true })
   .map(String)
@@ -84,7 +93,7 @@ describe('every source file', () => {
   });
 
   test.each(sources)('%s keeps the bans', (file) => {
-    const text = withoutPeerTypes(file, readFileSync(join(root, file), 'utf8'));
+    const text = withoutComments(withoutPeerTypes(file, readFileSync(join(root, file), 'utf8')));
     const broken = BANS.filter(({ pattern, except = [] }) => pattern.test(text) && !except.includes(file));
     expect(broken.map(({ instead }) => instead)).toEqual([]);
   });
@@ -94,14 +103,26 @@ describe('every source file', () => {
   });
 });
 
-test('every algorithm folder has its twins and its cases', () => {
+test('every algorithm folder has what belongs to an algorithm', () => {
   const folders = readdirSync(join(root, 'algorithms'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
   for (const { name } of folders.filter((folder) => folder.name !== 'shared')) {
     const files = readdirSync(join(root, 'algorithms', name));
-    expect(files).toContain(`${name}.ts`);
-    expect(files).toContain(`${name}.cases.json`);
-    expect(files.filter((file) => file.endsWith('.lua'))).not.toEqual([]);
+    for (const part of ['ts', 'cases.json', 'samples.ts', 'states.ts']) expect(files).toContain(`${name}.${part}`);
   }
+});
+
+test('only an algorithm knows algorithms by name', () => {
+  const names = readdirSync(join(root, 'algorithms')).filter((name) => name !== 'shared');
+  const quoted = new RegExp(`['"](?:${names.join('|')})['"]`);
+  // The unified door has names of tutorials for them.
+  const others = sources.filter((file) => !/^(algorithms|unified)\//.test(file));
+  const knowing = others.filter((file) => quoted.test(withoutComments(readFileSync(join(root, file), 'utf8'))));
+  expect(knowing, 'ask the rule of the policy').toEqual([]);
+});
+
+test('values and promises go one way', () => {
+  const asking = sources.filter((file) => readFileSync(join(root, file), 'utf8').includes('isPromise('));
+  expect(asking.filter((file) => !PROMISE_FILES.includes(file))).toEqual([]);
 });
 
 test('generated files are current', () => {

@@ -24,9 +24,10 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from '../src/index.ts';
-import { redisStore as overIoredis } from '../src/redis/clients/ioredis.ts';
-import { redisStore as overNodeRedis } from '../src/redis/clients/node-redis.ts';
-import { redisStore as overValkeyGlide } from '../src/redis/clients/valkey-glide.ts';
+import { ruleOf } from '../src/model/policy.ts';
+import { redisStore as overIoredis } from '../src/presets/ioredis.ts';
+import { redisStore as overNodeRedis } from '../src/presets/node-redis.ts';
+import { redisStore as overValkeyGlide } from '../src/presets/valkey-glide.ts';
 import { redisStoreOver } from '../src/redis/index.ts';
 
 /** What a call gives when nobody checked its types: from JavaScript, JSON, YAML or the environment. */
@@ -36,11 +37,17 @@ const bad = (value: unknown): never => value as never;
 type Mistake = [
   code: ErrorCode,
   path: string,
-  /** A part of what it says was expected. */
-  expected: string,
+  /** A part of what it says was expected; or of what it says altogether, where it is not about a value. */
+  expected: string | Sentence,
   /** All of what it says came, where that is not simply the value. */
   got?: string | undefined,
 ];
+
+interface Sentence {
+  readonly sentence: string;
+}
+
+const says = (sentence: string): Sentence => ({ sentence });
 
 type Definition = [title: string, define: () => unknown, ...mistake: Mistake];
 
@@ -63,8 +70,14 @@ interface Fields {
   readonly rates?: readonly string[];
 }
 
+/** Those with more fields than `good` has. */
+const FIELDS: Readonly<Record<string, readonly string[]>> = {
+  fixedWindow: ['limit', 'window', 'align'],
+  leakyBucket: ['capacity', 'leakRate', 'mode'],
+};
+
 const BARE_OPTIONS = 'prefix, hashKeys, clock';
-const PRESET_OPTIONS = `${BARE_OPTIONS}, raw, deadline, circuitBreaker, fallback, fallbackShare, onFallback, onRecovered, denyCache, leases`;
+const PRESET_OPTIONS = `${BARE_OPTIONS}, raw, silence, deadline, circuitBreaker, fallback, fallbackShare, onFallback, onRecovered, warnings, denyCache, leases, wait`;
 
 const BAD_LIMITS = [Number.NaN, -1, 0, 1.5, Number.POSITIVE_INFINITY, 2 ** 53, '100', null, true, 5n, [], {}];
 const BAD_DURATIONS = [
@@ -82,7 +95,7 @@ const wrongFields: Definition[] = FACTORIES.flatMap(([name, make, good, { limits
   const rowsFor = (
     fields: readonly string[],
     values: readonly unknown[],
-    ...[code, expected, got]: [code: ErrorCode, expected: string, got?: string]
+    ...[code, expected, got]: [code: ErrorCode, expected: string | Sentence, got?: string]
   ) =>
     fields.flatMap((field) =>
       values.map((value): Definition => {
@@ -90,7 +103,8 @@ const wrongFields: Definition[] = FACTORIES.flatMap(([name, make, good, { limits
         return [`${path}: ${write(value)}`, () => make({ ...good, [field]: value }), code, path, expected, got];
       }),
     );
-  const noSuchField = `no such field; there are name, ${Object.keys(good).join(', ')}`;
+  const unknownField = (field: string, cure: string) => says(`${name}: unknown field \`${field}\`. ${cure}`);
+  const fields = FIELDS[name] ?? Object.keys(good);
   return [
     ...rowsFor(limits, BAD_LIMITS, 'SLUICE_INVALID_LIMIT', 'a whole number from 1 to '),
     ...rowsFor(limits.slice(0, 1), [undefined], 'SLUICE_INVALID_LIMIT', 'a whole number from 1 to '),
@@ -102,9 +116,13 @@ const wrongFields: Definition[] = FACTORIES.flatMap(([name, make, good, { limits
       'SLUICE_INVALID_NAME',
       '1 to 64 printable',
     ),
-    ...rowsFor(['nmae', 'algorithm'], ['x'], 'SLUICE_INVALID_POLICY', noSuchField, 'a string'),
-    ...rowsFor(['nmae'], [5], 'SLUICE_INVALID_POLICY', noSuchField, 'a number'),
-    ...rowsFor(['nmae'], [undefined], 'SLUICE_INVALID_POLICY', noSuchField, 'undefined'),
+    ...rowsFor(['nmae'], ['x', 5, undefined], 'SLUICE_INVALID_POLICY', unknownField('nmae', 'Did you mean `name`?')),
+    ...rowsFor(
+      ['algorithm'],
+      ['x'],
+      'SLUICE_INVALID_POLICY',
+      unknownField('algorithm', `The fields are name, ${fields.join(', ')}.`),
+    ),
     ...[...BAD_OPTIONS, undefined].map((options): Definition => {
       return [`${name}(${write(options)})`, () => make(options), 'SLUICE_INVALID_POLICY', name, 'an object of options'];
     }),
@@ -121,8 +139,11 @@ const policies: Definition[] = [
   ...refused('leakyBucket.mode', ['x', '', 0, null, 'Shaping'], "'policing' or 'shaping'", (mode) =>
     leakyBucket({ capacity: 5, leakRate: 1, mode: bad(mode) }),
   ),
-  ...refused('tokenBucket.refillrate', [10], 'no such field; there are name, capacity, refillRate', (refillrate) =>
-    tokenBucket(bad({ capacity: 100, refillrate })),
+  ...refused(
+    'tokenBucket.refillrate',
+    [10],
+    says('tokenBucket: unknown field `refillrate`. Did you mean `refillRate`?'),
+    (refillrate) => tokenBucket(bad({ capacity: 100, refillrate })),
   ),
   ...refused(
     'policy',
@@ -134,7 +155,7 @@ const policies: Definition[] = [
   ...[undefined, null, 5, 'tokenBucket', 'token bucket', 'constructor', '__proto__'].map((algorithm): Definition => {
     const policy = { algorithm, capacity: 5, refillRate: 1 };
     const expected =
-      'one of fixed-window, sliding-window-log, sliding-window-counter, token-bucket, leaky-bucket, gcra';
+      'one of fixed-window, gcra, leaky-bucket, sliding-window-counter, sliding-window-log, token-bucket';
     return [
       `algorithm ${write(algorithm)}`,
       () => checkPolicy(policy),
@@ -176,7 +197,7 @@ const policies: Definition[] = [
 function refused(
   path: string,
   values: readonly unknown[],
-  expected: string,
+  expected: string | Sentence,
   define: (value: unknown) => unknown,
 ): Definition[] {
   return values.map((value) => [
@@ -207,6 +228,7 @@ const KINDS_OF_NO_STORE: readonly [store: unknown, kind: string][] = [
   [memoryStore, 'a function'],
   [new Map(), 'an instance of Map'],
   [Promise.resolve(memoryStore()), 'a promise'],
+  [{ ask: 'memory' }, 'an object with ask'],
   [{ decide() {} }, 'an object with decide'],
   [{ forget() {} }, 'an object with forget'],
   [{ decide() {}, forget() {} }, 'an object with decide, forget'],
@@ -285,18 +307,28 @@ const limiters: Definition[] = [
   [
     'a bad field among several policies',
     () => createLimiter({ policies: [policy, bad({ algorithm: 'fixed-window', limit: 5, window: 0 })] }),
-    'SLUICE_INVALID_DURATION',
-    'policies[1].window',
-    'a positive number of milliseconds',
+    ...plainData('policies[1]'),
   ],
-  ['a policy twice', () => createLimiter({ policies: [policy, policy] }), ...duplicate(1)],
+  ['data', () => createLimiter({ policy: bad({ algorithm: 'gcra', limit: 5, period: '1m' }) }), ...plainData('policy')],
+  ['a policy that was spread', () => createLimiter({ policy: bad({ ...policy }) }), ...plainData('policy')],
+  [
+    'a policy that came from JSON',
+    () => createLimiter({ policies: [policy, bad(JSON.parse(JSON.stringify(gcra({ limit: 1, period: 1 }))))] }),
+    ...plainData('policies[1]'),
+  ],
+  ['a policy twice', () => createLimiter({ policies: [policy, policy] }), ...duplicate(1, 'token-bucket')],
+  [
+    'two of one algorithm without names',
+    () => createLimiter({ policies: [policy, tokenBucket({ capacity: 5, refillRate: 1 })] }),
+    ...duplicate(1, 'token-bucket'),
+  ],
   [
     'one name for two algorithms',
     () =>
       createLimiter({
         policies: [policy, gcra({ limit: 1, period: 1 }), fixedWindow({ name: 'gcra', limit: 1, window: 1 })],
       }),
-    ...duplicate(2),
+    ...duplicate(2, 'gcra'),
   ],
   ...['polcy', 'cost', 'context', 'clock'].map((option): Definition => {
     const define = () => createLimiter({ policy, [option]: 1 });
@@ -331,14 +363,20 @@ function eitherOr(got: string): [ErrorCode, string, string, string] {
   return ['SLUICE_INVALID_POLICY', 'createLimiter', 'either policy or policies', got];
 }
 
-function duplicate(index: number): [ErrorCode, string, string] {
-  return ['SLUICE_DUPLICATE_POLICY', `policies[${index}].name`, 'a name no other policy of this limiter has'];
+/** What looks like a policy and was never checked. */
+function plainData(path: string): [ErrorCode, string, Sentence] {
+  return ['SLUICE_INVALID_POLICY', path, says(`${path}: this is plain data, which has no rule yet. Make it with`)];
 }
 
-/** The value of an option nobody knows may be a secret, so the error says only its kind. */
-function unknownOption(path: string, known: string, value: unknown): [ErrorCode, string, string, string] {
-  const kind = typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`;
-  return ['SLUICE_INVALID_OPTION', path, `no such option; there are ${known}`, kind];
+function duplicate(index: number, name: string): [ErrorCode, string, Sentence] {
+  const sentence = `policies[${index}]: another policy of this limiter is called "${name}" already. `;
+  return ['SLUICE_DUPLICATE_POLICY', `policies[${index}].name`, says(sentence)];
+}
+
+/** The value of an unknown option may be a secret, so the error does not say it. */
+function unknownOption(path: string, _known: string, _value: unknown): [ErrorCode, string, Sentence] {
+  const [, owner, option] = /^(.*)\.(.*)$/.exec(path)!;
+  return ['SLUICE_INVALID_OPTION', path, says(`${owner}: unknown option \`${option}\`. `)];
 }
 
 function ioredisClient(): Redis {
@@ -356,6 +394,11 @@ const memoryStores: Definition[] = [
     const title = `memoryStore({ maxKeys: ${write(maxKeys)} })`;
     const define = () => memoryStore({ maxKeys: bad(maxKeys) });
     return [title, define, 'SLUICE_INVALID_OPTION', 'memoryStore.maxKeys', 'a whole number of at least 1'];
+  }),
+  ...[0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, '1mb', null, 5n].map((maxBytes): Definition => {
+    const title = `memoryStore({ maxBytes: ${write(maxBytes)} })`;
+    const define = () => memoryStore({ maxBytes: bad(maxBytes) });
+    return [title, define, 'SLUICE_INVALID_OPTION', 'memoryStore.maxBytes', 'a whole number of at least 1'];
   }),
   ...BAD_CLOCKS.map((clock): Definition => {
     const title = `memoryStore({ clock: ${write(clock)} })`;
@@ -508,7 +551,7 @@ function badStoreOptions(module: string, storeWith: (options: unknown) => unknow
 }
 
 test.each(STORES)('%s takes every kind of client of its package', (_, own, _clients, redisStore) => {
-  for (const [, client] of CLIENTS[own]!) expect(redisStore(client)).toHaveProperty('decide');
+  for (const [, client] of CLIENTS[own]!) expect(redisStore(client)).toHaveProperty('ask');
 });
 
 describe('a bad definition throws where it stands', () => {
@@ -563,17 +606,18 @@ const BAD_COSTS = [
 ];
 const BAD_KEYS = [undefined, null, 42, Symbol('key'), 5n, true, {}, Promise.resolve('key'), 'k'.repeat(65_537)];
 
+/** A number is a common mistake, with a cure of its own. */
+function badKey(key: unknown): Mistake {
+  const isNumber = typeof key === 'number' || typeof key === 'bigint';
+  const cure = `key: a key is a string, and ${String(key)} is a number. Write \`user:\${id}\` or String(id).`;
+  return ['SLUICE_INVALID_KEY', 'key', isNumber ? says(cure) : 'a string of at most 65536 characters'];
+}
+
 const attempts: Attempt[] = [
   ...VERBS.flatMap((verb) => [
     ...BAD_KEYS.map((key): Attempt => {
       const title = `${verb}(${write(key)})`;
-      return [
-        title,
-        (limiter) => limiter[verb](bad(key)),
-        'SLUICE_INVALID_KEY',
-        'key',
-        'a string of at most 65536 characters',
-      ];
+      return [title, (limiter) => limiter[verb](bad(key)), ...badKey(key)];
     }),
     ...BAD_OPTIONS.map((options): Attempt => {
       const title = `${verb}('user:42', ${write(options)})`;
@@ -599,7 +643,7 @@ const attempts: Attempt[] = [
     }),
   ),
   ...BAD_KEYS.flatMap((key): Attempt[] => {
-    const mistake = ['SLUICE_INVALID_KEY', 'key', 'a string of at most 65536 characters'] as const;
+    const mistake = badKey(key);
     return [
       [`block(${write(key)})`, (limiter) => limiter.block(bad(key), '1s'), ...mistake],
       [`schedule(${write(key)})`, (limiter) => limiter.schedule(bad(key), () => {}), ...mistake],
@@ -691,7 +735,7 @@ function badEntries(): Attempt[] {
     ['a key', ['user:42'], 'SLUICE_INVALID_OPTION', '[0]', 'an object of options (key, cost, policy, policies)'],
     ['null', [good, null], 'SLUICE_INVALID_OPTION', '[1]', 'an object of options'],
     ['an array', [good, [good]], 'SLUICE_INVALID_OPTION', '[1]', 'an object of options'],
-    ['misspelt', [{ ...good, cots: 5 }], 'SLUICE_INVALID_OPTION', '[0].cots', 'no such option', 'a number'],
+    ['misspelt', [{ ...good, cots: 5 }], 'SLUICE_INVALID_OPTION', '[0].cots', says('[0]: unknown option `cots`. ')],
     ['no key', [good, { cost: 5 }], 'SLUICE_INVALID_KEY', '[1].key', 'a string of at most 65536'],
     ['a bad cost', [good, { key: 'a', cost: 1.5 }], 'SLUICE_INVALID_COST', '[1].cost', 'a whole number from 0'],
     ['no cost', [good, { key: 'a', cost: null }], 'SLUICE_INVALID_COST', '[1].cost', 'a whole number from 0'],
@@ -700,11 +744,11 @@ function badEntries(): Attempt[] {
     ['a function', [{ ...good, policy: () => policy }], 'SLUICE_INVALID_POLICY', '[0].policy', 'a policy'],
     ['no policies', [{ ...good, policies: [] }], 'SLUICE_INVALID_POLICY', '[0].policies', '1 to 64 policies'],
     [
-      'a bad field',
-      [good, { ...good, policies: [{ ...policy, capacity: 0 }] }],
-      'SLUICE_INVALID_LIMIT',
-      '[1].policies[0].capacity',
-      'a whole number',
+      'data',
+      [good, { ...good, policies: [{ ...policy }] }],
+      'SLUICE_INVALID_POLICY',
+      '[1].policies[0]',
+      says('[1].policies[0]: this is plain data, which has no rule yet. '),
     ],
     [
       'a key twice',
@@ -786,11 +830,23 @@ describe('a policy function with a bad answer rejects before anything is spent',
     ['an empty array', [], 'SLUICE_INVALID_POLICY', '', '1 to 64 policies', 'an empty array'],
     ['an array in an array', [policy, [policy]], 'SLUICE_INVALID_POLICY', '[1]', ONE_POLICY, 'an array of 1 item'],
     ['an array with undefined', [policy, undefined], 'SLUICE_INVALID_POLICY', '[1]', 'a policy'],
-    ['duplicates', [policy, policy], 'SLUICE_DUPLICATE_POLICY', '[1].name', 'a name no other policy'],
-    ['an unknown algorithm', { algorithm: 'x' }, 'SLUICE_UNKNOWN_ALGORITHM', '.algorithm', 'one of'],
-    ['a bad field', { ...policy, capacity: 0 }, 'SLUICE_INVALID_LIMIT', '.capacity', 'a whole number'],
-    ['an unknown field', { ...policy, burst: 5 }, 'SLUICE_INVALID_POLICY', '.burst', 'no such field', 'a number'],
-    ['a century', { ...policy, refillRate: 1e-9 }, 'SLUICE_INVALID_RATE', '.refillRate', 'a rate', '317 years'],
+    [
+      'duplicates',
+      [policy, policy],
+      'SLUICE_DUPLICATE_POLICY',
+      '[1].name',
+      says('(context)[1]: another policy of this limiter is called "token-bucket" already. '),
+    ],
+    [
+      'data',
+      { ...policy },
+      'SLUICE_INVALID_POLICY',
+      '',
+      says('(context): this is plain data, which has no rule yet. '),
+    ],
+    ['data among others', [policy, { ...policy }], 'SLUICE_INVALID_POLICY', '[1]', says('[1]: this is plain data')],
+    ['an unknown algorithm', { algorithm: 'x' }, 'SLUICE_INVALID_POLICY', '', says('this is plain data')],
+    ['a bad field', { ...policy, capacity: 0 }, 'SLUICE_INVALID_POLICY', '', says('this is plain data')],
   ];
   const rows = CHOICES.flatMap((choice) =>
     VERBS.flatMap((verb) =>
@@ -1164,7 +1220,7 @@ test('an option that is undefined is one that was left out', async () => {
   const options = { prefix: undefined, hashKeys: undefined, clock: undefined };
   const store = redisStoreOver(async (_, keys) => names.push(...keys), options);
   await createLimiter({ policy, store }).reset('user:42');
-  expect(names).toEqual(['sluice:{user:42}t']);
+  expect(names).toEqual(['sluice:{user:42}2ta,1']);
 });
 
 describe('a policy comes back from JSON as it went', () => {
@@ -1183,7 +1239,8 @@ describe('a policy comes back from JSON as it went', () => {
     expect(checkPolicy(data)).toEqual(policy);
     expect(checkPolicy(policy)).toBe(policy);
     expect(Object.isFrozen(checkPolicy(data))).toBe(true);
-    expect(await story(data as Policy)).toEqual(await story(policy));
+    expect(ruleOf(checkPolicy(data)).identity).toBe(ruleOf(policy).identity);
+    expect(await story(checkPolicy(data))).toEqual(await story(policy));
   });
 
   async function story(policy: Policy): Promise<unknown[]> {
@@ -1209,13 +1266,22 @@ async function spentLimiter({ clock }: { clock: Clock }): Promise<{ limiter: Lim
 function expectMistake(error: unknown, ...[code, path, expected, got]: Mistake): void {
   expect(error).toBeInstanceOf(SluiceError);
   const mistake = error as SluiceError;
-  expect(mistake).toMatchObject({ name: 'SluiceError', code, path, page: `docs/errors/${code}.md` });
+  expect(mistake).toMatchObject({
+    name: 'SluiceError',
+    code,
+    path,
+    page: `node_modules/sluice/docs/errors/${code}.md`,
+  });
+  expect(mistake.message).toBe(`${mistake.sentence} (${code}, see ${mistake.page})`);
+  if (typeof expected === 'object') {
+    expect(mistake.sentence).toContain(expected.sentence);
+    expect([mistake.expected, mistake.got]).toEqual(['', '']);
+    return;
+  }
+  expect(mistake.sentence).toBe(`${path}: expected ${mistake.expected}, got ${mistake.got}.`);
   expect(mistake.expected).toContain(expected);
   expect(mistake.got).not.toBe('');
   if (got !== undefined) expect(mistake.got).toBe(got);
-  expect(mistake.message).toBe(
-    `${path}: expected ${mistake.expected}, got ${mistake.got} (${code}, see ${mistake.page})`,
-  );
 }
 
 function thrownBy(define: () => unknown): unknown {

@@ -1,64 +1,79 @@
 /** The documentation cannot go stale: every TypeScript block in it is run, against the built package and a real Redis. */
 
 import { execFile } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { transformWithOxc } from 'vite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningServer, startServer } from '../../../tools/servers/index.ts';
+import { blockFolder, blocksOf, type Folder, isServer, PAGES, TEXTS, textOf } from './support/doc-blocks.ts';
 
 const root = new URL('../../../', import.meta.url);
-/** Inside the workspace, so that `sluice` and the clients resolve as they would for a user; not in a package, which others may be packing. */
-const folder = new URL(`.cache/docs-blocks-${process.pid}/`, root);
 const run = promisify(execFile);
 
 let server: RunningServer;
+let folder: Folder;
 beforeAll(async () => {
   server = await startServer({ kind: 'redis' });
-  mkdirSync(folder, { recursive: true });
+  folder = blockFolder('docs-blocks');
 });
 afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
+  folder.remove();
   await server.stop();
 });
 
-const blocksOf = (page: string): string[] =>
-  [...readFileSync(new URL(page, root), 'utf8').matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code!);
-
-/** Pages that show few things. */
-const short = [
-  'docs/faults.md',
-  ...readdirSync(new URL('docs/migrating/', root)).map((file) => `docs/migrating/${file}`),
-];
-const pages = [
-  ...['README.md', 'docs/api.md', 'docs/verbs.md', 'docs/layers.md', 'docs/http.md', 'docs/frameworks.md'],
-  ...short,
+const untilLoaded = (file: URL): string[] => [
+  '--input-type=module',
+  '--eval',
+  `await import(${JSON.stringify(file.href)}); process.exit();`,
 ];
 
-describe.each(pages)('%s', (page) => {
+describe.each(PAGES)('%s', (page) => {
   const blocks = blocksOf(page);
 
-  test('has blocks to run', () => expect(blocks.length).toBeGreaterThan(short.includes(page) ? 0 : 4));
-
-  test.each(
-    blocks.map(
-      (code, index) =>
-        [code.split('\n').find((line) => !line.startsWith('import') && line !== ''), index, code] as const,
-    ),
-  )('%s', async (_, index, code) => {
-    const file = new URL(`${page.replace(/\W/g, '-')}-${index}.mjs`, folder);
-    writeFileSync(file, (await transformWithOxc(code, 'block.ts')).code);
-    const { stderr } = await run(process.execPath, [fileURLToPath(file)], {
-      env: { ...process.env, REDIS_URL: server.url },
+  test.each(blocks.map((block) => [block.title, block] as const))('%s', async (_, block) => {
+    const file = await folder.write(block);
+    const { stderr } = await run(process.execPath, isServer(page) ? untilLoaded(file) : [fileURLToPath(file)], {
+      // All blocks are of one application, which shares its limits with itself.
+      env: { ...process.env, REDIS_URL: server.url, PORT: '0', npm_package_name: 'docs' },
     });
     expect(stderr).toBe('');
   });
 
-  test('links to pages that exist', () => {
-    const base = new URL(page, root);
-    const links = [...readFileSync(base, 'utf8').matchAll(/\]\(([^)#:]+)\)/g)].map(([, link]) => new URL(link!, base));
-    for (const link of links)
-      expect(() => readFileSync(link.pathname.endsWith('/') ? new URL('README.md', link) : link)).not.toThrow();
-  });
+  test.each(
+    blocks.filter(({ code }) => /createClient\(|new Redis\(/.test(code)).map(({ title, code }) => [title, code]),
+  )('listens to the errors of its client: %s', (_, code) => expect(code).toContain(".on('error', "));
+});
+
+test('the pages with most blocks are among them', () => {
+  const few = ['api', 'verbs', 'layers', 'http', 'frameworks'].filter((page) => blocksOf(`docs/${page}.md`).length < 5);
+  expect(few).toEqual([]);
+  expect(PAGES.length).toBeGreaterThan(12);
+});
+
+const texts = ['CHANGELOG.md', 'CONTRIBUTING.md', 'examples/README.md', ...TEXTS];
+
+/** As GitHub names the heading. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{Letter}\p{Number}\s_-]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+test.each(texts)('%s links to pages and headings that exist', (page) => {
+  const base = new URL(page, root);
+  const links = [...textOf(page).matchAll(/\]\((?!\w+:)([^)#]*)(?:#([^)]*))?\)/g)];
+  for (const [link, path, anchor] of links) {
+    const found = path === '' ? base : new URL(path!, base);
+    expect(existsSync(found), `${link} in ${page}`).toBe(true);
+    if (anchor === undefined) continue;
+    const text = readFileSync(found, 'utf8');
+    const anchors = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading!));
+    expect(anchors, `${link} in ${page}`).toContain(anchor);
+  }
+});
+
+test('the README fits on a few screens', () => {
+  expect(textOf('README.md').split('\n').length).toBeLessThan(150);
 });

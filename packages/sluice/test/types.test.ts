@@ -7,6 +7,7 @@ import { Cluster, Redis } from 'ioredis';
 import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
 import { expect, test } from 'vitest';
 import {
+  checkPolicy,
   createLimiter,
   type Duration,
   fixedWindow,
@@ -23,9 +24,9 @@ import {
   systemClock,
   tokenBucket,
 } from '../src/index.ts';
-import { redisStore as overIoredis } from '../src/redis/clients/ioredis.ts';
-import { redisStore as overNodeRedis } from '../src/redis/clients/node-redis.ts';
-import { redisStore as overValkeyGlide } from '../src/redis/clients/valkey-glide.ts';
+import { redisStore as overIoredis } from '../src/presets/ioredis.ts';
+import { redisStore as overNodeRedis } from '../src/presets/node-redis.ts';
+import { redisStore as overValkeyGlide } from '../src/presets/valkey-glide.ts';
 import { redisStoreOver, scriptRunner } from '../src/redis/index.ts';
 
 const policy = tokenBucket({ capacity: 100, refillRate: 10 });
@@ -132,8 +133,10 @@ const compiled: Readonly<Record<string, (limiter: Limiter) => unknown>> = {
     createLimiter({ policy, store: memoryStore }),
     // @ts-expect-error: null is no store
     createLimiter({ policy, store: null }),
-    // @ts-expect-error: a store without history
-    createLimiter({ policy, store: { decide: memoryStore().decide, forget: memoryStore().forget } }),
+    // @ts-expect-error: a store that cannot be asked
+    createLimiter({ policy, store: { place: { isShared: true } } }),
+    // @ts-expect-error: a store that answers with something else
+    createLimiter({ policy, store: { ask: () => true } }),
     // @ts-expect-error: an async function
     createLimiter({ policy: async () => policy }),
     // @ts-expect-error: one under the name of several
@@ -146,6 +149,8 @@ const compiled: Readonly<Record<string, (limiter: Limiter) => unknown>> = {
     createLimiter({ policy: { capacity: 5, refillRate: 5 } }),
     // @ts-expect-error: a policy holds milliseconds; text is for the functions that make one
     createLimiter({ policy: { algorithm: 'fixed-window', name: 'a', limit: 5, window: '1m', align: 'epoch' } }),
+    // @ts-expect-error: data has no rule, checkPolicy gives it one
+    createLimiter({ policy: { algorithm: 'token-bucket', name: 'data', capacity: 5, refillRate: 5 } }),
     // @ts-expect-error: a function is not a clock
     memoryStore({ clock: Date.now }),
     // @ts-expect-error: text
@@ -284,7 +289,7 @@ const compiled: Readonly<Record<string, (limiter: Limiter) => unknown>> = {
     createLimiter({ policy: ({ plan }: { plan: string }) => (plan === 'free' ? policy : [policy]) }),
     createLimiter({ policies: () => [policy] }),
     createLimiter({ policy: (plan = 'free') => (plan === 'free' ? policy : [policy]) }),
-    createLimiter({ policy: { algorithm: 'token-bucket', name: 'data', capacity: 5, refillRate: 5 } }),
+    createLimiter({ policy: checkPolicy({ algorithm: 'token-bucket', name: 'data', capacity: 5, refillRate: 5 }) }),
   ],
 
   'undefined is as good as left out': (limiter) => [

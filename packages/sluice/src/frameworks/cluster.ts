@@ -1,25 +1,21 @@
 /**
- * A limit in memory is one for each process: in a cluster of workers, a client has it once with each of them. That is seen when it is
- * set up, and said once to whoever listens.
+ * A limit in memory is one for each process: in a cluster of n workers a client has n limits. That is found when the limit is set up,
+ * and each listener is warned once.
  */
-import { type OnWarning, warnOnce } from '../http/warnings.ts';
-import { Kind, type Mistake } from '../model/errors.ts';
-import { storeOf } from '../model/limiter-store.ts';
 
-interface Runtime {
-  readonly process?: { getBuiltinModule?(name: 'node:cluster'): { readonly isWorker?: boolean } | undefined };
-}
+import { Kind, type Mistake } from '../model/errors.ts';
+import { nodeModule } from '../model/runtime.ts';
+import type { Store } from '../model/store.ts';
+import { type OnWarning, warnOnce } from '../model/warnings.ts';
 
 /** `path` is how the user gave the limit. */
 export function warnOfCluster(limiter: object, path: string, onWarning: OnWarning | undefined): void {
-  const { process } = globalThis as Runtime;
-  if (process?.getBuiltinModule?.('node:cluster')?.isWorker !== true || !isInMemory(limiter)) return;
-  warnOnce(onWarning)(memoryInCluster(path));
+  const cluster = nodeModule('node:cluster') as { readonly isWorker?: boolean } | undefined;
+  if (cluster?.isWorker === true && isInMemory(limiter)) warnOnce(onWarning)(memoryInCluster(path));
 }
 
-/** Only a store in memory can answer at once. */
 function isInMemory(limiter: object): boolean {
-  return storeOf(limiter)?.decide.one !== undefined;
+  return (limiter as { readonly store?: Store }).store?.place?.isShared === false;
 }
 
 function memoryInCluster(path: string): Mistake {

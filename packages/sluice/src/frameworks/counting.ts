@@ -3,18 +3,18 @@
  * the first that was seen.
  */
 import type { Limiter } from '../limiter/limiter.ts';
-import { storeOf } from '../model/limiter-store.ts';
-import { identityOf } from '../model/policy.ts';
-import type { Store } from '../model/store.ts';
+import { ruleOf } from '../model/policy.ts';
 
-const seen = new WeakMap<Store, Map<string, object>>();
+const seen = new WeakMap<object, Map<string, object>>();
 
 export function countedAs<Context>(limiter: Limiter<Context>): object {
-  const store = storeOf(limiter);
-  if (store === undefined || limiter.policies === undefined) return limiter;
-  const limits = seen.get(store) ?? new Map<string, object>();
-  seen.set(store, limits);
-  const policies = limiter.policies.map(identityOf).sort().join('\n');
+  // A limiter of somebody else's may have neither.
+  const place = limiter.store?.place ?? limiter.store;
+  if (place === undefined || limiter.policies === undefined) return limiter;
+  const limits = seen.get(place) ?? new Map<string, object>();
+  seen.set(place, limits);
+  const identities = limiter.policies.map((policy) => ruleOf(policy).identity);
+  const policies = identities.sort().join('\n');
   const first = limits.get(policies) ?? limiter;
   limits.set(policies, first);
   return first;

@@ -3,8 +3,8 @@
  * limited. Nobody sees that from outside, so the first request to such a route is told of.
  */
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
-import { type OnWarning, warnOnce } from '../http/warnings.ts';
 import { Kind, type Mistake } from '../model/errors.ts';
+import { type OnWarning, warnOnce } from '../model/warnings.ts';
 
 /** Returns what is to be told of each route that the plugin does see. Where there are no routes yet, nothing is watched. */
 export function watchEarlierRoutes(

@@ -4,15 +4,16 @@
  * its time has come.
  */
 import type { ClientRateLimitInfo, Store as ExpressRateLimitStore, Options } from 'express-rate-limit';
-import { checkFunction, invalidOption } from '../http/options.ts';
-import { createLimiter } from '../index.ts';
+import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { RateLimitResult } from '../model/decision.ts';
 import { Kind } from '../model/errors.ts';
-import { checkOptionNames } from '../model/options.ts';
-import { fixedWindow, type Policy } from '../model/policy.ts';
+import { checkFunction, checkOptionNames, invalidOption } from '../model/options.ts';
+import type { Policy } from '../model/policy.ts';
 import { checkStore, type Store } from '../model/store.ts';
+import { createLimiter } from '../presets/create-limiter.ts';
 
+/** What `sluiceStore` takes. */
 export interface SluiceStoreOptions {
   /**
    * Decides; give the middleware the same `limit`. Without one, the middleware's `limit` and `windowMs` make the policy; a `limit` that is a
@@ -27,6 +28,7 @@ export interface SluiceStoreOptions {
   readonly prefix?: string | undefined;
 }
 
+/** What the middleware was given as `limit` and `windowMs`. */
 export interface MiddlewareLimits {
   readonly limit: number;
   /** Milliseconds. */
@@ -36,6 +38,12 @@ export interface MiddlewareLimits {
 /** How many keys may have refusals that are not taken back yet. */
 const MAX_PENDING = 10_000;
 
+/**
+ * A store for express-rate-limit, so that an app that uses it gets limits from Sluice without changing its middleware.
+ *
+ * @example
+ * app.use(rateLimit({ limit: 100, windowMs: 60_000, store: sluiceStore({ store: redisStore(client) }) }));
+ */
 export function sluiceStore(options: SluiceStoreOptions = {}): ExpressRateLimitStore {
   checkOptions(options);
   const { prefix = '' } = options;
@@ -43,8 +51,7 @@ export function sluiceStore(options: SluiceStoreOptions = {}): ExpressRateLimitS
   let { limiter } = options;
   let startAnew = (): void => {};
   let ceiling = 0;
-  let takesBackRefusals: boolean | 'unsure' = false;
-  const refusals = new Map<string, number>();
+  const refusals = new Refusals();
 
   const asked = (): Limiter => {
     if (limiter !== undefined) return limiter;
@@ -53,18 +60,6 @@ export function sluiceStore(options: SluiceStoreOptions = {}): ExpressRateLimitS
       'to be given to rateLimit({ store }) of express-rate-limit',
       new Kind('no such call'),
     );
-  };
-  const noteRefusal = (key: string): void => {
-    if (takesBackRefusals === false) return;
-    refusals.set(key, (refusals.get(key) ?? 0) + 1);
-    if (refusals.size > MAX_PENDING) refusals.delete(refusals.keys().next().value!);
-  };
-  /** The middleware takes back requests that failed, or that succeeded, and a refused one is among them: but that one has spent nothing. */
-  const wasRefusal = (key: string): boolean => {
-    const pending = refusals.get(key) ?? 0;
-    if (pending > 1) refusals.set(key, pending - 1);
-    else refusals.delete(key);
-    return pending > 0;
   };
 
   return {
@@ -77,21 +72,21 @@ export function sluiceStore(options: SluiceStoreOptions = {}): ExpressRateLimitS
       };
       if (limiter === undefined) startAnew();
       ceiling = typeof middleware.limit === 'number' ? middleware.limit : Number.MAX_SAFE_INTEGER - 1;
-      takesBackRefusals = middleware.skipFailedRequests || middleware.skipSuccessfulRequests ? 'unsure' : false;
+      refusals.areTakenBack = middleware.skipFailedRequests || middleware.skipSuccessfulRequests ? 'unsure' : false;
       void refusalsAreTakenBack(middleware).then((isSo) => {
-        takesBackRefusals = isSo;
+        refusals.areTakenBack = isSo;
       });
     },
     async increment(key) {
       const result = await asked().attempt(prefix + key);
       // Refusals are answered at once: one that is still waiting when the next request is let in will not be taken back any more.
-      if (result.allowed && takesBackRefusals === 'unsure') refusals.delete(key);
+      if (result.allowed && refusals.areTakenBack === 'unsure') refusals.forget(key);
       if (result.allowed) return infoOf(result);
-      noteRefusal(key);
+      refusals.note(key);
       return { totalHits: Math.max(result.limit, ceiling) + 1, resetTime: retryTime(result) };
     },
     async decrement(key) {
-      if (!wasRefusal(key)) await asked().refund(prefix + key);
+      if (!refusals.take(key)) await asked().refund(prefix + key);
     },
     async resetKey(key) {
       await asked().reset(prefix + key);
@@ -103,6 +98,34 @@ export function sluiceStore(options: SluiceStoreOptions = {}): ExpressRateLimitS
     // What others share is not for one of them to forget.
     ...(isLocal && { resetAll: async () => startAnew() }),
   };
+}
+
+/** The middleware takes back requests that failed, or that succeeded, and a refused one is among them: but that one has spent nothing. */
+class Refusals {
+  areTakenBack: boolean | 'unsure' = false;
+  readonly #pending = new Map<string, number>();
+
+  note(key: string): void {
+    if (this.areTakenBack === false) return;
+    this.#pending.set(key, (this.#pending.get(key) ?? 0) + 1);
+    if (this.#pending.size > MAX_PENDING) this.forget(this.#pending.keys().next().value!);
+  }
+
+  /** Whether what is taken back now was a refusal. */
+  take(key: string): boolean {
+    const pending = this.#pending.get(key) ?? 0;
+    if (pending > 1) this.#pending.set(key, pending - 1);
+    else this.#pending.delete(key);
+    return pending > 0;
+  }
+
+  forget(key: string): void {
+    this.#pending.delete(key);
+  }
+
+  clear(): void {
+    this.#pending.clear();
+  }
 }
 
 /**

@@ -1,12 +1,14 @@
 /** `sluice/express`: a middleware for Express 5 and 4, for an app, a router or a single route. */
 import type { NextFunction, Request, RequestHandler } from 'express';
 import { plainPath } from '../http/path-readings.ts';
+import type { ClientAddress } from '../http/request-view.ts';
 import type { RateLimitResult } from '../model/decision.ts';
-import { isPromise } from '../model/maybe-promise.ts';
+import { proceed } from '../model/maybe-promise.ts';
 import { setResult } from './express-result.ts';
-import { NodeView, pass } from './node-http.ts';
+import { OriginalView, pass } from './node-http.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
 import type { Allowed } from './outcome.ts';
+import { expressClient } from './proxy-trust.ts';
 
 declare global {
   namespace Express {
@@ -17,19 +19,25 @@ declare global {
   }
 }
 
+/** What `rateLimit` takes. */
 export type ExpressRateLimitOptions<Context = unknown> = RateLimitOptions<Request, Context>;
 
+/**
+ * A middleware for an app, a router or a single route.
+ *
+ * @example
+ * app.use(rateLimit({ policy: slidingWindowCounter({ limit: 100, window: '1m' }), store: redisStore(client) }));
+ */
 export function rateLimit<Context = unknown>(options: ExpressRateLimitOptions<Context>): RequestHandler {
   const entrance = entranceOf(options);
   return (request, response, next) => {
     let passed: ReturnType<typeof pass>;
     try {
-      passed = pass(entrance, new ExpressView(request, request), response);
+      passed = pass(entrance, new ExpressView(request, request, response), response);
     } catch (error) {
       return next(error);
     }
-    if (!isPromise(passed)) return goOn(passed, request, next);
-    return passed.then((later) => goOn(later, request, next), next);
+    return proceed(passed, (later) => goOn(later, request, next), next);
   };
 }
 
@@ -39,9 +47,9 @@ function goOn(passed: Allowed | undefined, request: Request, next: NextFunction)
   next();
 }
 
-class ExpressView extends NodeView<Request> {
-  override get path(): string {
-    return this.native.originalUrl;
+class ExpressView extends OriginalView<Request> {
+  override get client(): ClientAddress | undefined {
+    return expressClient(this.native);
   }
 
   /** Known to a middleware of a route. What a router is mounted at comes as the client spelt it. */

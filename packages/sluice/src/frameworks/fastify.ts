@@ -12,18 +12,21 @@ import type {
   RouteOptions,
 } from 'fastify';
 import type { GateDecision } from '../http/gate.ts';
-import { invalidOption } from '../http/options.ts';
+import type { ClientAddress } from '../http/request-view.ts';
 import type { RateLimitResult } from '../model/decision.ts';
-import { isPromise } from '../model/maybe-promise.ts';
-import { checkFlag } from '../model/options.ts';
+import { either } from '../model/maybe-promise.ts';
+import { checkFlag, invalidOption } from '../model/options.ts';
 import { watchEarlierRoutes } from './earlier-routes.ts';
-import { concludeOnClose, NodeView, sendReply } from './node-http.ts';
+import { concludeOnClose, OriginalView, sendReply } from './node-http.ts';
 import { checkRateLimitOptions, type Entrance, entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
-import { checkRouteLimit, checkStoreOption, hasLimit, routeOptions, type StoreOption } from './routes.ts';
+import { fastifyClient } from './proxy-trust.ts';
+import { checkRouteLimit, checkStoreOption, hasLimit, routeOptions } from './routes.ts';
 
+/** The limit of one route: `config: { rateLimit: { ... } }`. */
 export type FastifyRouteRateLimit<Context = unknown> = RateLimitOptions<FastifyRequest, Context>;
 
-export interface FastifyRateLimitOptions<Context = unknown> extends FastifyRouteRateLimit<Context>, StoreOption {
+/** What the plugin takes: a limit for all routes, and when to ask. */
+export interface FastifyRateLimitOptions<Context = unknown> extends FastifyRouteRateLimit<Context> {
   /** Whether routes are limited that say nothing about it. Default: true when the plugin has a limit. */
   readonly global?: boolean | undefined;
   /** When in the life of a request to ask. Default: 'onRequest'; later when the key needs what another hook finds out. */
@@ -31,6 +34,7 @@ export interface FastifyRateLimitOptions<Context = unknown> extends FastifyRoute
 }
 
 const HOOKS = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const;
+/** The moments of a request at which a limit can be asked. */
 export type HookName = (typeof HOOKS)[number];
 
 declare module 'fastify' {
@@ -44,6 +48,12 @@ declare module 'fastify' {
   }
 }
 
+/**
+ * The plugin. Register it before the routes, and wait for it.
+ *
+ * @example
+ * await app.register(rateLimit, { policy: slidingWindowCounter({ limit: 100, window: '1m' }), store: redisStore(client) });
+ */
 export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (app, options) => {
   const { store: _store, global = hasLimit(options), hook = 'onRequest', ...common } = options;
   checkRateLimitOptions(common, 'rateLimit');
@@ -76,6 +86,7 @@ export function rateLimitHook<Context = unknown>(options: FastifyRouteRateLimit<
   return hookOf(entranceOf(options));
 }
 
+/** A hook, as Fastify calls it. */
 export type FastifyHook = (
   this: FastifyInstance,
   request: FastifyRequest,
@@ -110,17 +121,20 @@ function hookOf({ enter, conclude }: Entrance<FastifyRequest>): FastifyHook {
     done();
   };
   return (request, reply, done) => {
-    const view = new FastifyView(request, request.raw);
-    const decision = enter(view);
-    if (!isPromise(decision)) return goOn(decision, view, reply, done);
-    decision.then((later) => {
-      // What throws at once Fastify catches; here nobody would, and a bad header of one denial would end the server.
-      try {
-        goOn(later, view, reply, done);
-      } catch (error) {
-        done(error as Error);
-      }
-    }, done);
+    const view = new FastifyView(request, request.raw, reply.raw);
+    either(
+      enter(view),
+      (decision) => goOn(decision, view, reply, done),
+      (decision) =>
+        void decision.then((later) => {
+          // What throws synchronously Fastify catches; here nobody would, and a bad header of one denial would end the server.
+          try {
+            goOn(later, view, reply, done);
+          } catch (error) {
+            done(error as Error);
+          }
+        }, done),
+    );
   };
 }
 
@@ -165,9 +179,9 @@ function besidePayload(hook: FastifyHook): preParsingHookHandler {
   };
 }
 
-class FastifyView extends NodeView<FastifyRequest> {
-  override get path(): string {
-    return this.native.originalUrl;
+class FastifyView extends OriginalView<FastifyRequest> {
+  override get client(): ClientAddress | undefined {
+    return fastifyClient(this.native);
   }
 
   override get route(): string | undefined {

@@ -3,48 +3,71 @@
  * Whatever the runtime passes beside the request is passed on.
  */
 import type { HeaderValues } from '../http/headers.ts';
+import type { ClientAddress } from '../http/request-view.ts';
 import type { RateLimitResult } from '../model/decision.ts';
-import { isPromise } from '../model/maybe-promise.ts';
-import type { MaybePromise } from '../model/store.ts';
+import type { MaybePromise } from '../model/maybe-promise.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
 import { checkPeerOption, peerOf } from './peer.ts';
 
+/** What `rateLimit` takes. */
 export interface FetchRateLimitOptions<Req extends Request = Request, Context = unknown>
   extends RateLimitOptions<Req, Context> {
-  /** The address of the peer, where the runtime tells it in a way of its own. Bun and Deno are known. */
-  readonly ip?: ((request: Req, ...beside: readonly unknown[]) => string | undefined) | undefined;
+  /**
+   * The client's address, where the runtime tells it in a way of its own: `(request) => request.headers.get('cf-connecting-ip')` in a
+   * worker. It is believed as it is: never read a header that clients can write. Bun and Deno need none.
+   */
+  readonly ip?: IpOf<Req> | undefined;
 }
+
+type IpOf<Req> = (request: Req, ...beside: readonly unknown[]) => string | null | undefined;
 
 /** Next.js middleware may answer with nothing, and so may a handler in Bun that has upgraded to a WebSocket. */
 type Answer = Response | null | undefined;
+/** A handler, as Bun, Deno, workers and Next call it: a request, and whatever the runtime hands over beside it. */
 export type FetchHandler<Req, Beside extends readonly unknown[], Res extends Answer> = (
   request: Req,
   ...beside: Beside
 ) => MaybePromise<Res>;
 
-export type LimitFetch<Req extends Request> = <Beside extends readonly unknown[], Res extends Answer>(
-  handler: FetchHandler<Req, Beside, Res>,
-) => (request: Req, ...beside: Beside) => Promise<Res | Response>;
+/** Puts a limit around a handler. The handler may ask for a kind of request of its own, such as `NextRequest`. */
+export type LimitFetch<Req extends Request> = <
+  Given extends Req,
+  Beside extends readonly unknown[],
+  Res extends Answer,
+>(
+  handler: FetchHandler<Given, Beside, Res>,
+) => (request: Given, ...beside: Beside) => Promise<Res | Response>;
 
+/**
+ * A limit to put around handlers.
+ *
+ * @example
+ * const limited = rateLimit({ policy, ip: (request) => request.headers.get('x-real-ip') });
+ * export const GET = limited(async (request: NextRequest) => Response.json({ path: request.nextUrl.pathname }));
+ */
 export function rateLimit<Req extends Request = Request, Context = unknown>(
   options: FetchRateLimitOptions<Req, Context>,
 ): LimitFetch<Req> {
   const { enter, conclude } = entranceOf(options, { own: ['ip'] });
-  const ipOf = checkPeerOption(options.ip) ?? ((request: Req, beside: unknown) => peerOf(request, beside));
+  const ownIp = checkPeerOption(options.ip);
   return (handler) =>
     async (request, ...beside) => {
-      const view = new FetchView(request, beside, ipOf);
-      const entered = enter(view);
-      const decision = isPromise(entered) ? await entered : entered;
-      if (!decision.allowed) {
-        const { status, headers, body } = decision.response;
-        return new Response(request.method === 'HEAD' ? null : body, { status, headers });
+      const view = new FetchView(request, beside, ownIp);
+      try {
+        const entered = enter(view);
+        const decision = await entered;
+        if (!decision.allowed) {
+          const { status, headers, body } = decision.response;
+          return new Response(request.method === 'HEAD' ? null : body, { status, headers });
+        }
+        if (decision.result !== undefined) results.set(request, decision.result);
+        const response = await handler(request, ...beside);
+        if (response === undefined || response === null) return response;
+        if (conclude !== undefined) wait(beside, conclude(decision, view, response.status));
+        return withHeaders(response, decision.headers);
+      } finally {
+        view.leave();
       }
-      if (decision.result !== undefined) results.set(request, decision.result);
-      const response = await handler(request, ...beside);
-      if (response === undefined || response === null) return response;
-      if (conclude !== undefined) wait(beside, conclude(decision, view, response.status));
-      return withHeaders(response, decision.headers);
     };
 }
 
@@ -85,19 +108,32 @@ function wait(beside: readonly unknown[], work: Promise<void>): void {
   if (typeof context?.waitUntil === 'function') context.waitUntil(work);
 }
 
+/** One object for each call of an outermost handler. A request may be used again, as tests do, and is another request then. */
+const calls = new WeakMap<Request, object>();
+
 class FetchView<Req extends Request> implements NativeView<Req> {
   readonly native: Req;
+  #call: object | undefined;
   readonly #beside: readonly unknown[];
-  readonly #ipOf: (request: Req, ...beside: readonly unknown[]) => string | undefined;
+  readonly #ownIp: IpOf<Req> | undefined;
 
-  constructor(
-    native: Req,
-    beside: readonly unknown[],
-    ipOf: (request: Req, ...beside: readonly unknown[]) => string | undefined,
-  ) {
+  constructor(native: Req, beside: readonly unknown[], ownIp: IpOf<Req> | undefined) {
     this.native = native;
     this.#beside = beside;
-    this.#ipOf = ipOf;
+    this.#ownIp = ownIp;
+  }
+
+  get exchange(): object {
+    const outer = calls.get(this.native);
+    if (outer !== undefined) return outer;
+    this.#call = {};
+    calls.set(this.native, this.#call);
+    return this.#call;
+  }
+
+  /** The handler is done. */
+  leave(): void {
+    if (this.#call !== undefined) calls.delete(this.native);
   }
 
   get method(): string {
@@ -113,7 +149,12 @@ class FetchView<Req extends Request> implements NativeView<Req> {
   }
 
   get ip(): string | undefined {
-    return this.#ipOf(this.native, ...this.#beside);
+    if (this.#ownIp === undefined) return peerOf(this.native, this.#beside[0]);
+    return this.#ownIp(this.native, ...this.#beside) ?? undefined;
+  }
+
+  get client(): ClientAddress | undefined {
+    return this.#ownIp && { ip: this.ip };
   }
 
   /** A function by itself, for those who take it out of the view: `({ header }) => header('x-api-key')`. */

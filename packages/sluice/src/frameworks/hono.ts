@@ -4,8 +4,9 @@ import type { StatusCode } from 'hono/utils/http-status';
 import type { Denial } from '../http/denial.ts';
 import type { GateDecision } from '../http/gate.ts';
 import { type HeaderValues, NO_HEADERS } from '../http/headers.ts';
+import type { ClientAddress } from '../http/request-view.ts';
 import type { RateLimitResult } from '../model/decision.ts';
-import { isPromise } from '../model/maybe-promise.ts';
+import { proceed } from '../model/maybe-promise.ts';
 import { type NodeRequest, type NodeResponse, nodeHeader, setHeaders } from './node-http.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
 import { checkPeerOption, type Peer, peerOf } from './peer.ts';
@@ -17,17 +18,29 @@ declare module 'hono' {
   }
 }
 
+/** What `rateLimit` takes. */
 export interface HonoRateLimitOptions<E extends Env = Env, Context = unknown>
   extends RateLimitOptions<HonoContext<E>, Context> {
-  /** The address of the peer, where the runtime tells it in a way of its own. Node, Bun and Deno are known. */
-  readonly ip?: ((context: HonoContext<E>) => string | undefined) | undefined;
+  /**
+   * The client's address, where the runtime tells it in a way of its own, as workers do. It is believed as it is: never read a header
+   * that clients can write. Node, Bun and Deno need none.
+   */
+  readonly ip?: IpOf<E> | undefined;
 }
 
+type IpOf<E extends Env> = (context: HonoContext<E>) => string | null | undefined;
+
+/**
+ * A middleware.
+ *
+ * @example
+ * app.use(rateLimit({ policy: slidingWindowCounter({ limit: 100, window: '1m' }), store: redisStore(client) }));
+ */
 export function rateLimit<E extends Env = Env, Context = unknown>(
   options: HonoRateLimitOptions<E, Context>,
 ): MiddlewareHandler<E> {
   const { enter, conclude } = entranceOf(options, { own: ['ip'] });
-  const ipOf = checkPeerOption(options.ip) ?? peerIn;
+  const ownIp = checkPeerOption(options.ip);
   const goOn = (decision: GateDecision, view: HonoView<E>, next: Next): Promise<Response | undefined> => {
     const c = view.native;
     if (!decision.allowed) return Promise.resolve(responseOf(decision.response, c));
@@ -44,9 +57,8 @@ export function rateLimit<E extends Env = Env, Context = unknown>(
     });
   };
   return (c, next) => {
-    const view = new HonoView(c, ipOf);
-    const decision = enter(view);
-    return isPromise(decision) ? decision.then((later) => goOn(later, view, next)) : goOn(decision, view, next);
+    const view = new HonoView(c, ownIp);
+    return proceed(enter(view), (decision) => goOn(decision, view, next)) as Promise<Response | undefined>;
   };
 }
 
@@ -96,11 +108,15 @@ function peerIn<E extends Env>(c: HonoContext<E>): string | undefined {
 
 class HonoView<E extends Env> implements NativeView<HonoContext<E>> {
   readonly native: HonoContext<E>;
-  readonly #ipOf: (context: HonoContext<E>) => string | undefined;
+  readonly #ownIp: IpOf<E> | undefined;
 
-  constructor(native: HonoContext<E>, ipOf: (context: HonoContext<E>) => string | undefined) {
+  constructor(native: HonoContext<E>, ownIp: IpOf<E> | undefined) {
     this.native = native;
-    this.#ipOf = ipOf;
+    this.#ownIp = ownIp;
+  }
+
+  get exchange(): object {
+    return this.native;
   }
 
   get method(): string {
@@ -118,7 +134,11 @@ class HonoView<E extends Env> implements NativeView<HonoContext<E>> {
   }
 
   get ip(): string | undefined {
-    return this.#ipOf(this.native);
+    return this.#ownIp === undefined ? peerIn(this.native) : (this.#ownIp(this.native) ?? undefined);
+  }
+
+  get client(): ClientAddress | undefined {
+    return this.#ownIp && { ip: this.ip };
   }
 
   /** On Node the headers are there already; a Headers object would be made of them for this alone. */

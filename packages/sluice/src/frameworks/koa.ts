@@ -1,10 +1,11 @@
 /** `sluice/koa`: a middleware for Koa 3 and 2. */
 import type { Context as KoaContext, Middleware } from 'koa';
 import type { HeaderValues } from '../http/headers.ts';
+import type { ClientAddress } from '../http/request-view.ts';
 import type { RateLimitResult } from '../model/decision.ts';
-import { isPromise } from '../model/maybe-promise.ts';
-import { concludeOnClose, NodeView } from './node-http.ts';
+import { concludeOnClose, OriginalView } from './node-http.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
+import { koaClient } from './proxy-trust.ts';
 
 declare module 'koa' {
   interface DefaultState {
@@ -13,14 +14,21 @@ declare module 'koa' {
   }
 }
 
+/** What `rateLimit` takes. */
 export type KoaRateLimitOptions<Context = unknown> = RateLimitOptions<KoaContext, Context>;
 
+/**
+ * A middleware.
+ *
+ * @example
+ * app.use(rateLimit({ policy: slidingWindowCounter({ limit: 100, window: '1m' }), store: redisStore(client) }));
+ */
 export function rateLimit<Context = unknown>(options: KoaRateLimitOptions<Context>): Middleware {
   const { enter, conclude } = entranceOf(options);
   return async (ctx, next) => {
-    const view = new KoaView(ctx, ctx.req);
+    const view = new KoaView(ctx, ctx.req, ctx.res);
     const entered = enter(view);
-    const decision = isPromise(entered) ? await entered : entered;
+    const decision = await entered;
     if (!decision.allowed) {
       const { status, headers, body } = decision.response;
       ctx.status = status;
@@ -52,9 +60,9 @@ function telling(error: unknown, headers: HeaderValues): unknown {
 
 type HttpError = Error & { readonly headers?: object | undefined };
 
-class KoaView extends NodeView<KoaContext> {
-  override get path(): string {
-    return this.native.originalUrl;
+class KoaView extends OriginalView<KoaContext> {
+  override get client(): ClientAddress | undefined {
+    return koaClient(this.native);
   }
 
   /** Where a router has matched one already. */

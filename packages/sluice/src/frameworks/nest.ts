@@ -18,10 +18,11 @@ import {
 } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, Reflector } from '@nestjs/core';
 import type { Denial } from '../http/denial.ts';
-import { checkFunction } from '../http/options.ts';
+import type { ClientAddress } from '../http/request-view.ts';
 import type { RateLimitResult } from '../model/decision.ts';
-import { isPromise } from '../model/maybe-promise.ts';
-import type { MaybePromise } from '../model/store.ts';
+import type { MaybePromise } from '../model/maybe-promise.ts';
+import { checkFunction } from '../model/options.ts';
+import type { Store } from '../model/store.ts';
 import {
   concludeOnClose,
   type FastifyReplyLike,
@@ -33,7 +34,8 @@ import {
   setHeaders,
 } from './node-http.ts';
 import { checkRateLimitOptions, type Entrance, entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
-import { checkRouteLimit, checkStoreOption, hasLimit, routeOptions, type StoreOption } from './routes.ts';
+import { type ExpressLike, expressClient, fastifyClient } from './proxy-trust.ts';
+import { checkRouteLimit, checkStoreOption, hasLimit, routeOptions } from './routes.ts';
 
 /** What the guard uses of a request, Express's or Fastify's. */
 export interface NestRequest extends Partial<NodeRequest> {
@@ -54,13 +56,14 @@ interface NestExchange {
   readonly response: NodeResponse | (FastifyReplyLike & { readonly raw: NodeResponse });
 }
 
+/** What `RateLimitModule.forRoot` takes. */
 export interface NestRateLimitOptions<Native = NestRequest, Context = unknown>
-  extends RateLimitOptions<Native, Context>,
-    StoreOption {
+  extends RateLimitOptions<Native, Context> {
   /** Where to find the request of a context that is no HTTP, such as GraphQL. Undefined lets it through uncounted; the default. */
   readonly exchangeOf?: ((context: ExecutionContext) => NestExchange | undefined) | undefined;
 }
 
+/** What `RateLimitModule.forRootAsync` takes. */
 export interface NestRateLimitAsyncOptions<Native = NestRequest, Context = unknown>
   extends Pick<ModuleMetadata, 'imports'>,
     GuardOption {
@@ -73,6 +76,7 @@ type DynamicModuleInject = NonNullable<
   Extract<NonNullable<DynamicModule['providers']>[number], { useFactory: unknown }>['inject']
 >;
 
+/** Where the guard stands. */
 export interface GuardOption {
   /** Whether the guard stands before every handler. Default: true; else `@UseGuards(RateLimitGuard)`, after who logs users in. */
   readonly global?: boolean | undefined;
@@ -105,10 +109,12 @@ export function SkipRateLimit(): MethodDecorator & ClassDecorator {
 
 /** A denial as other filters may catch it. */
 export class RateLimitException extends HttpException {
+  /** The response that is sent, unless a filter of yours sends another. */
   readonly denial: Denial;
-  readonly result: RateLimitResult;
+  /** Undefined when the request does not say who is calling (401). */
+  readonly result: RateLimitResult | undefined;
 
-  constructor(denial: Denial, result: RateLimitResult) {
+  constructor(denial: Denial, result: RateLimitResult | undefined) {
     super(denial.body, denial.status);
     this.denial = denial;
     this.result = result;
@@ -129,6 +135,7 @@ Catch(RateLimitException)(RateLimitFilter);
 
 type Target = ReturnType<ExecutionContext['getClass'] | ExecutionContext['getHandler']>;
 
+/** The guard that asks the limit. `RateLimitModule` puts it before every handler, unless `global: false`; then `@UseGuards(RateLimitGuard)`. */
 export class RateLimitGuard implements CanActivate {
   readonly #limits: Limits;
 
@@ -142,9 +149,9 @@ export class RateLimitGuard implements CanActivate {
     if (exchange === undefined) return true;
     const { request } = exchange;
     const response = 'raw' in exchange.response ? exchange.response.raw : exchange.response;
-    const view = new NestView(request, request.raw ?? (request as NodeRequest));
+    const view = new NestView(request, request.raw ?? (request as NodeRequest), response);
     const entered = entrance!.enter(view);
-    const decision = isPromise(entered) ? await entered : entered;
+    const decision = await entered;
     if (!decision.allowed) {
       setHeaders(response, rateLimitFields(decision.response));
       throw new RateLimitException(decision.response, decision.result);
@@ -162,7 +169,7 @@ Inject(OPTIONS)(RateLimitGuard, undefined, 0);
 class Limits {
   readonly exchangeOf: (context: ExecutionContext) => NestExchange | undefined;
   readonly #options: NestRateLimitOptions;
-  readonly #store: StoreOption['store'];
+  readonly #store: Store;
   readonly #common: Entrance<NestRequest> | undefined;
   readonly #made = new WeakMap<Target, WeakMap<Target, { readonly entrance: Entrance<NestRequest> | undefined }>>();
 
@@ -232,12 +239,24 @@ class NestView extends NodeView<NestRequest> {
     return this.native.originalUrl ?? super.path;
   }
 
+  override get client(): ClientAddress | undefined {
+    const { native } = this;
+    return native.raw === undefined ? expressClient(native as ExpressLike) : fastifyClient(native);
+  }
+
   override get route(): string | undefined {
     const { route, routeOptions } = this.native;
     return routeOptions?.url ?? (typeof route?.path === 'string' ? route.path : undefined);
   }
 }
 
+/**
+ * The module that limits a Nest app, on Express and on Fastify.
+ *
+ * @example
+ * @Module({ imports: [RateLimitModule.forRoot({ policy: tokenBucket({ capacity: 100, refillRate: 10 }) })] })
+ * export class AppModule {}
+ */
 // biome-ignore lint/complexity/noStaticOnlyClass: Nest knows modules by their class.
 export class RateLimitModule {
   static forRoot<Native = NestRequest, Context = unknown>(

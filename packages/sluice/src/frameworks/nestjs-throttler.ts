@@ -3,14 +3,16 @@
  * one limit for all processes. A block is a window of its own, from the first refusal on: knocking does not prolong it.
  */
 import type { ThrottlerStorage } from '@nestjs/throttler';
-import { checkFunction } from '../http/options.ts';
-import { createLimiter } from '../index.ts';
+import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts';
+import { slidingWindowLog } from '../algorithms/sliding-window-log/sliding-window-log.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { RateLimitResult } from '../model/decision.ts';
-import { checkOptionNames } from '../model/options.ts';
-import { fixedWindow, type Policy, slidingWindowLog } from '../model/policy.ts';
+import { checkFunction, checkOptionNames } from '../model/options.ts';
+import type { Policy } from '../model/policy.ts';
 import type { Store } from '../model/store.ts';
+import { createLimiter } from '../presets/create-limiter.ts';
 
+/** What `throttlerStorage` takes. */
 export interface ThrottlerStorageOptions {
   /** Default: the memory of this process. */
   readonly store?: Store | undefined;
@@ -18,6 +20,7 @@ export interface ThrottlerStorageOptions {
   readonly policy?: ((throttler: Throttler) => Policy) | undefined;
 }
 
+/** One of the throttlers that the module was given. */
 export interface Throttler {
   readonly name: string;
   readonly limit: number;
@@ -27,6 +30,12 @@ export interface Throttler {
 
 type Answer = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
+/**
+ * A storage for @nestjs/throttler, so that an app that uses it gets limits from Sluice without changing its guards.
+ *
+ * @example
+ * ThrottlerModule.forRoot({ throttlers: [{ limit: 10, ttl: 60_000 }], storage: throttlerStorage({ store: redisStore(client) }) });
+ */
 export function throttlerStorage(options: ThrottlerStorageOptions = {}): ThrottlerStorage {
   checkOptionNames(options, ['store', 'policy'], 'throttlerStorage');
   checkFunction(options.policy, 'throttlerStorage.policy');

@@ -2,8 +2,8 @@
 import type { Denial } from '../http/denial.ts';
 import type { GateDecision } from '../http/gate.ts';
 import type { HeaderValues } from '../http/headers.ts';
-import { isPromise } from '../model/maybe-promise.ts';
-import type { MaybePromise } from '../model/store.ts';
+import type { ClientAddress } from '../http/request-view.ts';
+import { type MaybePromise, proceed } from '../model/maybe-promise.ts';
 import type { Entrance, NativeView } from './options.ts';
 import type { Allowed, Conclude } from './outcome.ts';
 
@@ -17,6 +17,8 @@ export interface NodeRequest {
 
 /** What is used of an `http.ServerResponse`, also of HTTP/2's. */
 export interface NodeResponse {
+  /** The request it answers. */
+  readonly req?: unknown;
   statusCode: number;
   readonly headersSent: boolean;
   setHeader(name: string, value: string): unknown;
@@ -28,10 +30,13 @@ export interface NodeResponse {
 export class NodeView<Native> implements NativeView<Native> {
   readonly native: Native;
   readonly incoming: NodeRequest;
+  /** Undefined where the response is none of this request, as in tests that use both again. */
+  readonly exchange: object | undefined;
 
-  constructor(native: Native, incoming: NodeRequest) {
+  constructor(native: Native, incoming: NodeRequest, response: { readonly req?: unknown }) {
     this.native = native;
     this.incoming = incoming;
+    this.exchange = response.req === incoming ? response : undefined;
   }
 
   get method(): string {
@@ -50,9 +55,21 @@ export class NodeView<Native> implements NativeView<Native> {
     return this.incoming.socket.remoteAddress;
   }
 
+  /** Frameworks that have a setting of their own for proxies say what it is. */
+  get client(): ClientAddress | undefined {
+    return undefined;
+  }
+
   /** A function by itself, for those who take it out of the view: `({ header }) => header('x-api-key')`. */
   get header(): (name: string) => string | undefined {
     return (name) => nodeHeader(this.incoming, name);
+  }
+}
+
+/** Of a framework that keeps the target as it came, whatever a router has cut off. */
+export class OriginalView<Native extends { readonly originalUrl: string }> extends NodeView<Native> {
+  override get path(): string {
+    return this.native.originalUrl;
   }
 }
 
@@ -105,9 +122,7 @@ export function pass<Native>(
   view: NativeView<Native>,
   response: NodeResponse,
 ): MaybePromise<Allowed | undefined> {
-  const decision = enter(view);
-  if (isPromise(decision)) return decision.then((later) => admit(later, conclude, view, response));
-  return admit(decision, conclude, view, response);
+  return proceed(enter(view), (decision) => admit(decision, conclude, view, response));
 }
 
 function admit<Native>(

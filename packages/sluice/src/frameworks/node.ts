@@ -2,32 +2,35 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Denial } from '../http/denial.ts';
-import { invalidOption } from '../http/options.ts';
 import type { RateLimitResult } from '../model/decision.ts';
 import { Kind, type SluiceError } from '../model/errors.ts';
-import { isPromise } from '../model/maybe-promise.ts';
+import { invalidOption } from '../model/options.ts';
 import { NodeView, pass, send } from './node-http.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
-import { emitWarning, type OutcomeOptions } from './outcome.ts';
+import { type OutcomeOptions, warnOfError } from './outcome.ts';
 
 /** A request that was let through, and what the innermost `rateLimit` was told; undefined when it was skipped. */
 export type LimitedRequest = IncomingMessage & { rateLimit?: RateLimitResult | undefined };
+/** What `rateLimit` takes. */
 export type NodeRateLimitOptions<Context = unknown> = RateLimitOptions<IncomingMessage, Context>;
+/** A listener of `http.createServer`. `request.rateLimit` is what the request was told. */
 export type NodeListener = (request: LimitedRequest, response: ServerResponse) => unknown;
 
 /**
- * There is no framework to hand an error to: when the limiter fails, the answer is a 500 and `onError` is told. Errors of the
- * listener stay its own.
+ * A limit to put around the listener of a server. There is no framework to hand an error to: when the limiter fails, the answer is a 500
+ * and `onError` is called. Errors of the listener stay its own.
+ *
+ * @example
+ * createServer(rateLimit({ policy, store: redisStore(client) })((request, response) => response.end('hello')));
  */
 export function rateLimit<Context = unknown>(
   options: NodeRateLimitOptions<Context>,
 ): (listener: NodeListener) => (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const entrance = entranceOf(options);
-  const { onError = emitWarning } = options;
+  const { onError = warnOfError } = options;
   return (listener) => async (request: LimitedRequest, response) => {
     try {
-      const entered = pass(entrance, new NodeView(request, request), response);
-      const passed = isPromise(entered) ? await entered : entered;
+      const passed = await pass(entrance, new NodeView(request, request, response), response);
       if (passed === undefined) return;
       request.rateLimit = passed.result;
     } catch (error) {
@@ -41,10 +44,12 @@ export function rateLimit<Context = unknown>(
 
 const FAILED: Denial = { status: 500, headers: {}, body: '' };
 
+/** What `rateLimitUpgrade` takes. */
 export type UpgradeOptions<Context = unknown> = Omit<
   NodeRateLimitOptions<Context>,
   Exclude<keyof OutcomeOptions<unknown>, 'onError'>
 >;
+/** A listener of `server.on('upgrade', ...)`. */
 export type UpgradeListener = (request: LimitedRequest, socket: Duplex, head: Buffer) => unknown;
 
 /** The same for `server.on('upgrade', ...)`. What is allowed is answered by whoever speaks WebSocket, so without headers of ours. */
@@ -53,12 +58,12 @@ export function rateLimitUpgrade<Context = unknown>(
 ): (listener: UpgradeListener) => (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void> {
   const { enter, conclude } = entranceOf(options, { path: 'rateLimitUpgrade' });
   if (conclude !== undefined) throw noOutcome(options);
-  const { onError = emitWarning } = options;
+  const { onError = warnOfError } = options;
   return (listener) => async (request: LimitedRequest, socket, head) => {
     // Nobody else listens yet, and a client that hangs up meanwhile must not bring the server down.
     socket.on('error', ignore);
     try {
-      const decision = await enter(new NodeView(request, request));
+      const decision = await enter(new NodeView(request, request, { req: request }));
       if (!decision.allowed) return refuse(socket, decision.response);
       request.rateLimit = decision.result;
     } catch (error) {
@@ -79,6 +84,8 @@ function noOutcome(options: OutcomeOptions<unknown>): SluiceError {
 function ignore(): void {}
 
 const REASONS: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
   403: 'Forbidden',
   429: 'Too Many Requests',
   500: 'Internal Server Error',

@@ -3,17 +3,19 @@
  * route is set up; a request only passes.
  */
 import { type GateOptions, gateOf, type OnDenied, type PromptGate } from '../http/gate.ts';
-import { invalidOption } from '../http/options.ts';
+import type { Missing } from '../http/missing.ts';
 import type { RequestView } from '../http/request-view.ts';
-import type { Warn } from '../http/warnings.ts';
-import { createLimiter } from '../index.ts';
-import type { Limiter, PolicyChoice } from '../limiter/limiter.ts';
-import { Kind, type SluiceError } from '../model/errors.ts';
+import type { PolicyChoice } from '../limiter/core.ts';
+import type { Limiter } from '../limiter/limiter.ts';
+import type { MaybePromise } from '../model/maybe-promise.ts';
 import { checkOptionNames } from '../model/options.ts';
 import type { Policy } from '../model/policy.ts';
-import type { MaybePromise, Store } from '../model/store.ts';
+import { checkStore, type Store } from '../model/store.ts';
+import type { Warn } from '../model/warnings.ts';
+import { createLimiter } from '../presets/create-limiter.ts';
 import { warnOfCluster } from './cluster.ts';
 import { countedAs } from './counting.ts';
+import { mistake, refuseOtherNames, refuseWithoutBraces } from './other-names.ts';
 import { type Conclude, conclusionOf, OUTCOME_OPTIONS, type OutcomeOptions, reserving } from './outcome.ts';
 
 /** A view of a request as a framework's adapter makes it: it always has the framework's own request. */
@@ -23,38 +25,60 @@ export interface NativeView<Native> extends RequestView<Native> {
 
 type Ask<Native, Answer> = (view: NativeView<Native>) => MaybePromise<Answer>;
 
+/** The options of `rateLimit` in every framework. */
 export interface RateLimitOptions<Native, Context = unknown>
   extends OutcomeOptions<Native>,
     Pick<GateOptions, 'headers' | 'onWarning' | 'sleep'> {
-  /** Asked once for each request. Or give `policy` or `policies`, for a limit in the memory of this process. */
+  /** Asked once for each request. Or give `policy` or `policies`, and the limiter is made for you. */
   readonly limiter?: Limiter<Context> | undefined;
+  /** The limit, as in `slidingWindowCounter({ limit: 100, window: '1m' })`, or a function that chooses one by `context`. */
   readonly policy?: Policy | PolicyChoice<Context> | undefined;
-  /** Several at once. Beside a `limiter`: those that may decide, so that headers can tell their windows. */
+  /** Several policies: a request spends from all of them or from none. Beside a `limiter` that chooses: all it may choose from, for the headers. */
   readonly policies?: readonly Policy[] | undefined;
+  /** Where limits that are given as policies keep their state, as in `redisStore(client)`. Default: the memory of this process. */
+  readonly store?: Store | undefined;
   /** Who is limited. Default: `byIp()`. */
-  readonly key?: ((view: NativeView<Native>, warn?: Warn) => MaybePromise<string | undefined>) | undefined;
+  readonly key?: ((view: NativeView<Native>, warn?: Warn) => MaybePromise<string | null | undefined>) | undefined;
+  /**
+   * The answer when the key says nothing, as when a header is missing: a status from 400 to 499, or a function that is given the answer and
+   * may return another. Default: 401; 500 when it is the client's address that is not known.
+   */
+  readonly missing?: Missing<Native> | undefined;
   /** Units a request spends; with `settle`, those it is expected to. Default: 1. */
   readonly cost?: number | Ask<Native, number> | undefined;
-  /** What a policy function is told. */
+  /** What a policy function is called with. */
   readonly context?: Ask<Native, Context> | undefined;
-  /** Requests to let through uncounted. */
+  /** Requests to allow uncounted. */
   readonly skip?: Ask<Native, boolean> | undefined;
-  /** Told of each denial; a response it gives is sent instead. */
+  /** Called with each denial. A response it returns, `{ status, headers, body }`, is sent instead. */
   readonly onDenied?: OnDenied<Native> | undefined;
 }
 
-/** The gate of a route, and what is to be told of how its requests end. */
+/** The gate of a route, and what is to be done when its requests end. */
 export interface Entrance<Native> {
   readonly enter: PromptGate<Native>;
   /** Undefined when nobody wants to know. */
   readonly conclude: Conclude<Native> | undefined;
 }
 
-const GATE_OPTIONS = ['key', 'cost', 'context', 'headers', 'skip', 'onDenied', 'onWarning', 'sleep'] as const;
-const OPTIONS = ['limiter', 'policy', 'policies', ...GATE_OPTIONS, ...OUTCOME_OPTIONS] as const;
+const GATE_OPTIONS = [
+  'key',
+  'missing',
+  'cost',
+  'context',
+  'headers',
+  'skip',
+  'onDenied',
+  'onWarning',
+  'sleep',
+] as const;
+const OPTIONS = ['limiter', 'policy', 'policies', 'store', ...GATE_OPTIONS, ...OUTCOME_OPTIONS] as const;
 
 export function checkRateLimitOptions(options: object, path: string, own: readonly string[] = []): void {
-  checkOptionNames(options, [...OPTIONS, ...own], path);
+  const known = [...OPTIONS, ...own];
+  refuseWithoutBraces(options, path);
+  refuseOtherNames(options, known, path);
+  checkOptionNames(options, known, path);
 }
 
 export interface EntranceSetup {
@@ -62,7 +86,7 @@ export interface EntranceSetup {
   readonly path?: string | undefined;
   /** Options of the adapter itself. */
   readonly own?: readonly string[] | undefined;
-  /** Where limits given by policy keep their state. Default: a memory store of their own. */
+  /** Where limits given by policy keep their state, unless they say so themselves. Default: a memory store of their own. */
   readonly store?: Store | undefined;
 }
 
@@ -80,20 +104,28 @@ export function entranceOf<Native, Context>(
 }
 
 function limiterOf<Native, Context>(
-  { limiter, policy, policies, onWarning }: RateLimitOptions<Native, Context>,
+  { limiter, policy, policies, store, onWarning }: RateLimitOptions<Native, Context>,
   path: string,
-  store: Store | undefined,
+  commonStore: Store | undefined,
 ): Limiter<Context> {
-  if (limiter !== undefined && policy !== undefined) throw oneOfThem(path, 'a limiter and a policy');
-  if ((limiter ?? policy ?? policies) === undefined) throw oneOfThem(path, 'none of them');
-  const chosen = limiter ?? createLimiter({ policy, policies, store });
+  if ((limiter ?? policy ?? policies) === undefined) throw mistake(path, `${path}: there is no limit. ${HOW_TO_LIMIT}`);
+  if (limiter !== undefined && policy !== undefined) {
+    throw mistake(path, `${path}: a limiter has its policy already. Give it a \`limiter\` or a \`policy\`, not both.`);
+  }
+  if (limiter !== undefined && store !== undefined) {
+    throw mistake(
+      `${path}.store`,
+      `${path}: a limiter has its store already. Give the store to createLimiter({ policy, store }).`,
+    );
+  }
+  const own = store === undefined ? commonStore : checkStore(store, `${path}.store`);
+  const chosen = limiter ?? createLimiter({ policy, policies, store: own });
   warnOfCluster(chosen, `${path}.${limiter === undefined ? 'policy' : 'limiter'}`, onWarning);
   return chosen;
 }
 
-function oneOfThem(path: string, given: string): SluiceError {
-  return invalidOption(path, 'a limiter, or policy or policies to make one of', new Kind(given));
-}
+const HOW_TO_LIMIT =
+  "Give it a policy, as in policy: slidingWindowCounter({ limit: 100, window: '1m' }), or a limiter.";
 
 /** For the headers. One that is chosen by a function is not known before it is. */
 function constantPolicy(policy: unknown): readonly Policy[] | undefined {

@@ -4,14 +4,19 @@
  * up before the answer would never be limited.
  */
 import type { GateDecision, Spent } from '../http/gate.ts';
-import { checkFunction, invalidOption } from '../http/options.ts';
-import type { AttemptOptions, Hold, Limiter, RefundOptions } from '../limiter/limiter.ts';
+import type { RefundOptions } from '../limiter/changes.ts';
+import type { AttemptOptions } from '../limiter/core.ts';
+import type { Hold } from '../limiter/hold.ts';
+import type { Limiter } from '../limiter/limiter.ts';
 import type { RateLimitResult } from '../model/decision.ts';
 import { type Duration, parseDuration } from '../model/duration.ts';
 import { Kind } from '../model/errors.ts';
-import type { MaybePromise } from '../model/store.ts';
+import type { MaybePromise } from '../model/maybe-promise.ts';
+import { checkFunction, invalidOption } from '../model/options.ts';
+import { emitWarning } from '../model/runtime.ts';
 import type { NativeView } from './options.ts';
 
+/** How a request ended. */
 export interface Outcome<Native> {
   /** Of the response that was sent. */
   readonly status: number;
@@ -19,6 +24,7 @@ export interface Outcome<Native> {
   readonly result: RateLimitResult;
 }
 
+/** Options about how a request ended, for limits that depend on it. */
 export interface OutcomeOptions<Native> {
   /** Which requests count, by how they ended: the others get back what they spent. */
   readonly countOnly?: ((outcome: Outcome<Native>) => MaybePromise<boolean>) | undefined;
@@ -45,7 +51,7 @@ export function conclusionOf<Native, Context>(
   path: string,
 ): Conclude<Native> | undefined {
   checkOutcomeOptions(options, path);
-  const { countOnly, settle, onError = emitWarning } = options;
+  const { countOnly, settle, onError = warnOfError } = options;
   if (countOnly === undefined && settle === undefined) return undefined;
   return async ({ result, spent }, view, status) => {
     if (result === undefined || spent === undefined) return;
@@ -87,12 +93,7 @@ export function reserving<Context>(limiter: Limiter<Context>, ttl: Duration | un
   return { ...limiter, attempt: attempt as Limiter<Context>['attempt'] };
 }
 
-interface Runtime {
-  readonly process?: { emitWarning?(warning: Error): void };
-}
-
-/** As for warnings of the setup: where the runtime has no such thing, `onError` is the only way to hear of it. */
-export function emitWarning(error: unknown): void {
-  const { process } = globalThis as Runtime;
-  process?.emitWarning?.(error instanceof Error ? error : new Error(String(error)));
+/** As for warnings about the setup. */
+export function warnOfError(error: unknown): void {
+  emitWarning(error instanceof Error ? error : new Error(String(error)));
 }

@@ -1,5 +1,5 @@
 /** Where runtimes that speak `Request` and `Response` tell who is on the other end: in what they pass along beside the request. */
-import { checkFunction } from '../http/options.ts';
+import { checkFunction } from '../model/options.ts';
 
 /** What Bun's server and Deno's connection info have of it. */
 export interface Peer {

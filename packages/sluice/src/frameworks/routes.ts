@@ -1,12 +1,12 @@
 /** Limits of single routes, for frameworks that know their routes by name: they start from common options and differ in some. */
 import { byIp } from '../http/by-ip.ts';
-import { invalidOption } from '../http/options.ts';
-import { memoryStore } from '../index.ts';
+import { lackingAs } from '../http/missing.ts';
+import { memoryStore } from '../memory/memory-store.ts';
+import { invalidOption } from '../model/options.ts';
 import { checkStore, type Store } from '../model/store.ts';
 import type { RateLimitOptions } from './options.ts';
 
-export interface StoreOption {
-  /** Where limits that are given as policies keep their state. Default: the memory of this process. */
+interface StoreOption {
   readonly store?: Store | undefined;
 }
 
@@ -41,8 +41,9 @@ type KeyOf<Native> = NonNullable<RateLimitOptions<Native>['key']>;
 /** The same policy at two routes is two limits, also in a store that both share. */
 function keyAt<Native>(name: string, key: KeyOf<Native> = byIp() as KeyOf<Native>): KeyOf<Native> {
   const prefix = `at:${name.replace(/[%|]/g, encodeURIComponent)}|`;
-  return async (view, warn) => {
+  const atRoute: KeyOf<Native> = async (view, warn) => {
     const who = await key(view, warn);
     return typeof who === 'string' && who !== '' ? prefix + who : who;
   };
+  return lackingAs(atRoute, key);
 }

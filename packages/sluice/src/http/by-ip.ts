@@ -3,60 +3,91 @@
  * which cannot be forged, and goes left only past addresses that are trusted. Whatever is no address (`unknown`,
  * `_hidden`, garbage, nothing) ends it at the last good one.
  */
-import type { Mistake } from '../model/errors.ts';
-import { Kind } from '../model/errors.ts';
-import { checkOptionNames } from '../model/options.ts';
+import { type Mistake, SluiceError } from '../model/errors.ts';
+import { checkOptionNames, invalidOption } from '../model/options.ts';
 import { type Address, formatGroup, parseAddress } from './address.ts';
 import { HOP_SYNTAX, type HopSyntax } from './forwarded.ts';
-import { invalidOption } from './options.ts';
+import { ADDRESS, lacking } from './missing.ts';
 import type { Key } from './request-view.ts';
 import { type Trust, trustIn } from './trust.ts';
 
+/** What `byIp` takes. */
 export interface ByIpOptions {
-  /** How many proxies stand in front of this server, or their addresses and networks. Default: none is trusted. */
+  /**
+   * How many proxies stand in front of this server, or their addresses and networks. Default: what your framework trusts (`trust proxy`
+   * of Express, `trustProxy` of Fastify, `app.proxy` of Koa), else none. 0 says that there is none, and goes before your framework's.
+   */
   readonly trustedProxies?: number | readonly string[] | undefined;
   /** Bits of an IPv6 address that make a client: 64 (default), or 56 or 48 where providers hand out more. */
   readonly ipv6Subnet?: number | undefined;
-  /** The one header that the proxies write. Default: 'x-forwarded-for'. */
+  /**
+   * The one header that the `trustedProxies` write: a list of hops, or one with the client alone, such as 'cf-connecting-ip', 'fly-client-ip'
+   * and 'x-real-ip'. Default: 'x-forwarded-for'.
+   */
   readonly header?: keyof typeof HOP_SYNTAX | undefined;
 }
 
+/**
+ * The client's address as a key. IPv6 addresses are grouped by subnet, because one host owns a whole /64.
+ *
+ * @example
+ * rateLimit({ policy, key: byIp({ trustedProxies: 1 }) }) // behind one load balancer
+ */
 export function byIp(options: ByIpOptions = {}): Key {
   checkOptionNames(options, ['trustedProxies', 'ipv6Subnet', 'header'], 'byIp');
-  const { trustedProxies = 0, ipv6Subnet = 64, header = 'x-forwarded-for' } = options;
+  const { trustedProxies, ipv6Subnet = 64, header = 'x-forwarded-for' } = options;
   checkSubnet(ipv6Subnet);
   checkHeader(header);
-  const trust = trustIn(trustedProxies, 'byIp.trustedProxies');
-  const client = trust === undefined ? ignoring(header) : trusting(trust, header);
-  return (view, warn) => {
-    const address = client(view, warn);
+  if (trustedProxies === undefined) refuseHeaderAlone(header);
+  const clientOf = trustedProxies === undefined ? askingFramework(header) : walking(trustedProxies, header);
+  const key: Key = (view, warn) => {
+    const address = clientOf(view, warn);
     return address && `ip:${formatGroup(address, ipv6Subnet)}`;
   };
+  return lacking(key, ADDRESS);
 }
 
 type ClientOf = (...request: Parameters<Key>) => Address | undefined;
 
-function ignoring(header: string): ClientOf {
+/** What the framework says, if it trusts anyone. A text that is no address came through a header: then it is the peer's. */
+function askingFramework(header: string): ClientOf {
   const mistake = untrustedHeader(header);
   return (view, warn) => {
-    if (warn !== undefined && view.header(header) !== undefined) warn(mistake);
-    return peerOf(view.ip);
+    const { client } = view;
+    if (client === undefined) {
+      if (warn !== undefined && view.header(header) !== undefined) warn(mistake);
+      return addressOf(view.ip);
+    }
+    if (client.mistake !== undefined) warn?.(client.mistake);
+    return addressOf(client.ip) ?? addressOf(view.ip);
   };
+}
+
+function walking(trustedProxies: unknown, header: keyof typeof HOP_SYNTAX): ClientOf {
+  const trust = trustIn(trustedProxies, 'byIp.trustedProxies');
+  return trust === undefined ? (view) => addressOf(view.ip) : trusting(trust, header);
 }
 
 function trusting(trust: Trust, header: keyof typeof HOP_SYNTAX): ClientOf {
   const syntax: HopSyntax = HOP_SYNTAX[header];
-  return (view) => walk(peerOf(view.ip), view.header(header) ?? '', trust, syntax);
+  const most = syntax.isClientAlone === true ? 1 : Number.POSITIVE_INFINITY;
+  return (view) => walk(addressOf(view.ip), view.header(header) ?? '', trust, syntax, most);
 }
 
-function peerOf(ip: string | undefined): Address | undefined {
+function addressOf(ip: string | undefined): Address | undefined {
   return ip === undefined ? undefined : parseAddress(ip);
 }
 
-function walk(peer: Address | undefined, hops: string, trust: Trust, syntax: HopSyntax): Address | undefined {
+function walk(
+  peer: Address | undefined,
+  hops: string,
+  trust: Trust,
+  syntax: HopSyntax,
+  most: number,
+): Address | undefined {
   let address = peer;
   let end = hops.length;
-  for (let hop = 0; end >= 0 && trust(address, hop); hop++) {
+  for (let hop = 0; hop < most && end >= 0 && trust(address, hop); hop++) {
     const start = syntax.startOfLast(hops, end);
     const next = parseAddress(syntax.nodeOf(hops.slice(start, end)) ?? '');
     if (next === undefined) break;
@@ -70,8 +101,9 @@ function untrustedHeader(header: string): Mistake {
   return {
     code: 'SLUICE_UNTRUSTED_FORWARDED_FOR',
     path: 'byIp.trustedProxies',
-    expected: `the proxies in front of this server, since a request came with ${header}`,
-    got: new Kind('none, so that everyone behind one proxy is one client'),
+    message:
+      `A request came with the header ${header}, and byIp() trusts no proxy: everyone behind one proxy shares one limit. ` +
+      'Behind a proxy, write byIp({ trustedProxies: 1 }) or turn on the setting of your framework; without one, byIp({ trustedProxies: 0 }).',
   };
 }
 
@@ -82,5 +114,16 @@ function checkSubnet(bits: unknown): void {
 
 function checkHeader(header: unknown): void {
   if (typeof header === 'string' && Object.hasOwn(HOP_SYNTAX, header)) return;
-  throw invalidOption('byIp.header', "'x-forwarded-for' or 'forwarded'", header);
+  const names = Object.keys(HOP_SYNTAX).map((name) => `'${name}'`);
+  throw invalidOption('byIp.header', names.join(', '), header);
+}
+
+/** The framework's own setting is for X-Forwarded-For. Anyone can send these headers to a server that no proxy stands before. */
+function refuseHeaderAlone(header: keyof typeof HOP_SYNTAX): void {
+  if ((HOP_SYNTAX[header] as HopSyntax).isClientAlone !== true) return;
+  throw new SluiceError({
+    code: 'SLUICE_INVALID_OPTION',
+    path: 'byIp.header',
+    message: `byIp: a proxy writes ${header}. Say that there is one, too: byIp({ header: '${header}', trustedProxies: 1 }).`,
+  });
 }

@@ -1,18 +1,21 @@
 /**
- * The answer to a request that is denied: 429 (RFC 6585), or 503 when it is the limiter that is not well and fails closed. The
- * body is a problem (RFC 9457), or the common JSON form for clients that ask for plain JSON.
+ * The answer to a request that is denied: 429 (RFC 6585), or 503 when the limiter itself is not well and fails closed. The body is a
+ * problem (RFC 9457) that also has the two members most clients look for, `error` and `message`. It is the same whatever `Accept` says;
+ * clients that ask for plain JSON get it under that type.
  */
 import type { RateLimitResult } from '../model/decision.ts';
-import { checkOptionNames } from '../model/options.ts';
+import { checkOptionNames, invalidOption } from '../model/options.ts';
 import { preferred } from './accept.ts';
 import { type HeaderValues, NO_HEADERS, retryAfterSeconds } from './headers.ts';
 
+/** A whole response. */
 export interface Denial {
   readonly status: number;
   readonly headers: HeaderValues;
   readonly body: string;
 }
 
+/** What `denial` takes besides the result. */
 export interface DenialOptions {
   /** The Accept header of the request. */
   readonly accept?: string | undefined;
@@ -20,6 +23,12 @@ export interface DenialOptions {
   readonly headers?: HeaderValues | undefined;
 }
 
+/**
+ * The response to an attempt that was denied.
+ *
+ * @example
+ * const { status, headers, body } = denial(result, { accept: request.headers.accept });
+ */
 export function denial(result: RateLimitResult, options: DenialOptions = {}): Denial {
   checkOptionNames(options, ['accept', 'headers'], 'denial');
   return denialOf(result, options.accept, options.headers ?? NO_HEADERS);
@@ -29,15 +38,62 @@ export function denial(result: RateLimitResult, options: DenialOptions = {}): De
 export function denialOf(result: RateLimitResult, accept: string | undefined, rateLimit: HeaderValues): Denial {
   const reason = failsClosed(result) ? REDUCED_CAPACITY : QUOTA_EXCEEDED;
   const seconds = retryAfterSeconds(result);
-  const type = preferred(accept, ['application/problem+json', 'application/json']);
-  const body = type === 'application/json' ? plainBody(reason, seconds) : problemBody(reason, seconds, result);
-  return { status: reason.status, headers: headersOf(rateLimit, type, seconds), body: JSON.stringify(body) };
+  const message = `${reason.message} ${advice(seconds)}`;
+  const violated = { 'violated-policies': result.decisions.filter(({ allowed }) => !allowed).map(nameOfPolicy) };
+  const denied = problemOf(accept, { ...reason, message }, reason === QUOTA_EXCEEDED ? violated : {});
+  const retryAfter = seconds === undefined ? NO_HEADERS : { 'Retry-After': `${seconds}` };
+  return { ...denied, headers: { ...rateLimit, ...denied.headers, ...retryAfter } };
 }
 
-function headersOf(rateLimit: HeaderValues, type: string, seconds: number | undefined): HeaderValues {
-  const headers: Record<string, string> = { ...rateLimit, 'Content-Type': type, 'Cache-Control': 'no-store' };
-  if (seconds !== undefined) headers['Retry-After'] = `${seconds}`;
-  return headers;
+function nameOfPolicy({ policy }: { readonly policy: string }): string {
+  return policy;
+}
+
+export interface Problem {
+  readonly status: number;
+  /** Default: 'about:blank', which says no more than the status does. */
+  readonly type?: string | undefined;
+  readonly title?: string | undefined;
+  /** For programs: `rate_limited`. */
+  readonly error: string;
+  /** For people, in one or two sentences. */
+  readonly message: string;
+}
+
+/** A response with a problem for its body. `more` are members of its own. */
+export function problemOf(
+  accept: string | undefined,
+  { status, type = 'about:blank', title = TITLES[status] ?? 'Request denied', error, message }: Problem,
+  more: object = {},
+): Denial {
+  const contentType = preferred(accept, ['application/problem+json', 'application/json']);
+  return {
+    status,
+    headers: { 'Content-Type': contentType, 'Cache-Control': 'no-store' },
+    body: JSON.stringify({ type, title, status, detail: message, error, message, ...more }),
+  };
+}
+
+/** With `about:blank` the title is that of the status. */
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  422: 'Unprocessable Content',
+  500: 'Internal Server Error',
+};
+
+/**
+ * What a function of the user's gave to be sent, undefined when that is nothing. A function that only counts may give a number back, which
+ * is no response. What looks like a response and cannot be sent is a mistake: each framework would make something else of it, one a 204.
+ */
+export function responseOf(given: unknown, path: string): Denial | undefined {
+  if (typeof given !== 'object' || given === null) return undefined;
+  const { status, headers, body } = given as Partial<Denial>;
+  const hasStatus = Number.isInteger(status) && status! >= 200 && status! <= 599;
+  if (hasStatus && typeof headers === 'object' && headers !== null && typeof body === 'string') return given as Denial;
+  throw invalidOption(path, 'nothing, or { status, headers, body } with a body that is text', given);
 }
 
 /**
@@ -48,17 +104,9 @@ function failsClosed({ allowed, source, retryAfter }: RateLimitResult): boolean 
   return !allowed && source === 'fail-closed' && Number.isFinite(retryAfter);
 }
 
-interface Reason {
-  readonly status: number;
-  readonly type: string;
-  readonly title: string;
-  readonly error: string;
-  readonly message: string;
-}
-
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types';
 
-const QUOTA_EXCEEDED: Reason = {
+const QUOTA_EXCEEDED: Problem = {
   status: 429,
   type: `${PROBLEM_TYPES}#quota-exceeded`,
   title: 'Request cannot be satisfied as assigned quota has been exceeded',
@@ -66,25 +114,13 @@ const QUOTA_EXCEEDED: Reason = {
   message: 'Too many requests.',
 };
 
-const REDUCED_CAPACITY: Reason = {
+const REDUCED_CAPACITY: Problem = {
   status: 503,
   type: `${PROBLEM_TYPES}#temporary-reduced-capacity`,
   title: 'Request cannot be satisfied due to temporary server capacity constraints',
   error: 'temporarily_unavailable',
   message: 'Temporarily unavailable.',
 };
-
-function plainBody({ error, message }: Reason, seconds: number | undefined): object {
-  return { error, message: `${message} ${advice(seconds)}` };
-}
-
-function problemBody(reason: Reason, seconds: number | undefined, { decisions }: RateLimitResult): object {
-  const { type, title, status, message } = reason;
-  const problem = { type, title, status, detail: `${message} ${advice(seconds)}` };
-  if (reason !== QUOTA_EXCEEDED) return problem;
-  const violated = decisions.filter(({ allowed }) => !allowed).map(({ policy }) => policy);
-  return { ...problem, 'violated-policies': violated };
-}
 
 function advice(seconds: number | undefined): string {
   if (seconds === undefined) return 'This request costs more than its limit ever allows.';

@@ -1,7 +1,8 @@
 /**
  * The hops that X-Forwarded-For and Forwarded (RFC 7239) name, read from the right. What stands at the right was written by
  * our own proxies; everything left of it may be the client's invention, so it is never looked at before the walk arrives
- * there: no open quote at the left can swallow an honest hop at the right.
+ * there: no open quote at the left can swallow an honest hop at the right. Some proxies have a header of their own for the client
+ * alone: that is a list of one.
  */
 
 /** How to take a header apart from its end. */
@@ -10,14 +11,24 @@ export interface HopSyntax {
   startOfLast(value: string, end: number): number;
   /** The node a hop names, as text; undefined when it is malformed. */
   nodeOf(hop: string): string | undefined;
+  /** Whether the last hop is the client, however many proxies there are. */
+  readonly isClientAlone?: boolean;
 }
 
+const ADDRESSES: HopSyntax = {
+  startOfLast: (value, end) => (end > 0 ? value.lastIndexOf(',', end - 1) + 1 : 0),
+  nodeOf: (hop) => hop.trim(),
+};
+
+const CLIENT_ALONE: HopSyntax = { ...ADDRESSES, isClientAlone: true };
+
 export const HOP_SYNTAX = {
-  'x-forwarded-for': {
-    startOfLast: (value, end) => (end > 0 ? value.lastIndexOf(',', end - 1) + 1 : 0),
-    nodeOf: (hop) => hop.trim(),
-  },
+  'x-forwarded-for': ADDRESSES,
   forwarded: { startOfLast: startOfLastElement, nodeOf: forNodeOf },
+  'x-real-ip': CLIENT_ALONE,
+  'cf-connecting-ip': CLIENT_ALONE,
+  'true-client-ip': CLIENT_ALONE,
+  'fly-client-ip': CLIENT_ALONE,
 } satisfies Record<string, HopSyntax>;
 
 /** After the last comma that is not in quotes, quotes being matched from the right. */

@@ -3,16 +3,17 @@
  * the view, sets the headers it is given before the response exists, and either goes on or sends the response it is given.
  * Everything that can be known or refused beforehand is, when the gate is made.
  */
-import type { AttemptOptions, Limiter } from '../limiter/limiter.ts';
-import { checkCost } from '../model/attempt.ts';
+import { type AttemptOptions, checkCost } from '../limiter/core.ts';
+import type { Limiter } from '../limiter/limiter.ts';
 import type { RateLimitResult } from '../model/decision.ts';
-import { Kind, type Mistake, SluiceError } from '../model/errors.ts';
-import { isPromise } from '../model/maybe-promise.ts';
-import { checkOptionNames } from '../model/options.ts';
+import { Kind, SluiceError, wrong } from '../model/errors.ts';
+import { type MaybePromise, proceed } from '../model/maybe-promise.ts';
+import { checkFunction, checkOptionNames, invalidOption } from '../model/options.ts';
 import type { Policy } from '../model/policy.ts';
-import type { MaybePromise } from '../model/store.ts';
+import { type OnWarning, type Warn, warnOnce } from '../model/warnings.ts';
 import { byIp } from './by-ip.ts';
-import { type Denial, denialOf } from './denial.ts';
+import { watchCounting } from './counted-twice.ts';
+import { type Denial, denialOf, responseOf } from './denial.ts';
 import {
   checkPolicies,
   formsOf,
@@ -22,35 +23,42 @@ import {
   NO_HEADERS,
   writerOf,
 } from './headers.ts';
-import { checkFunction, invalidOption } from './options.ts';
+import { uncalled } from './keys.ts';
+import { checkMissing, type Missing, missingAnswer, saysNothing } from './missing.ts';
 import type { RequestView } from './request-view.ts';
 import { type Sleep, sleep as sleepOnTimer } from './timers.ts';
-import { type OnWarning, type Warn, warnOnce } from './warnings.ts';
 
 type Ask<Native, Answer> = (view: RequestView<Native>) => MaybePromise<Answer>;
 
+/** What a gate takes: a limiter, who is limited, and what they are told. */
 export interface GateOptions<Native = unknown, Context = unknown> {
   readonly limiter: Limiter<Context>;
   /** Who is limited. Default: `byIp()`. */
-  readonly key?: ((view: RequestView<Native>, warn?: Warn) => MaybePromise<string | undefined>) | undefined;
+  readonly key?: ((view: RequestView<Native>, warn?: Warn) => MaybePromise<string | null | undefined>) | undefined;
+  /**
+   * The answer when the key says nothing, as when a header is missing: a status from 400 to 499, or a function that is given the answer and
+   * may return another. Default: 401; 500 when it is the client's address that is not known.
+   */
+  readonly missing?: Missing<Native> | undefined;
   /** Units a request spends. Default: 1. */
   readonly cost?: number | Ask<Native, number> | undefined;
-  /** What the limiter's policy function is told. */
+  /** What the limiter's policy function is called with. */
   readonly context?: Ask<Native, Context> | undefined;
-  /** Which headers to set, or a function that writes others. Default: 'draft'. */
+  /** Which headers to set, or a function that writes others. Default: 'both'. */
   readonly headers?: HeaderForm | HeaderWriter | undefined;
   /** The policies that may decide, so that headers can tell their windows. Default: what the limiter says it has. */
   readonly policies?: readonly Policy[] | undefined;
-  /** Requests to let through uncounted. */
+  /** Requests to allow uncounted. */
   readonly skip?: Ask<Native, boolean> | undefined;
-  /** Told of each denial; a response it gives is sent instead. */
+  /** Called with each denial. A response it returns is sent instead. */
   readonly onDenied?: OnDenied<Native> | undefined;
-  /** Told once of each mistake in the setup that traffic shows. Default: a warning of the runtime. */
+  /** Called once with each mistake in the setup that traffic shows. Default: a warning of the runtime. */
   readonly onWarning?: OnWarning | undefined;
   /** How to wait for the slot that a shaping policy books. For tests. */
   readonly sleep?: Sleep | undefined;
 }
 
+/** Called with the response that would be sent, the request and the result. */
 export type OnDenied<Native = unknown> = (
   denial: Denial,
   about: { readonly view: RequestView<Native>; readonly result: RateLimitResult },
@@ -67,7 +75,12 @@ export type GateDecision =
       readonly headers: HeaderValues;
       readonly spent: Spent | undefined;
     }
-  | { readonly allowed: false; readonly result: RateLimitResult; readonly response: Denial };
+  | {
+      readonly allowed: false;
+      /** Undefined when nobody was asked, because the request does not say who is calling. */
+      readonly result: RateLimitResult | undefined;
+      readonly response: Denial;
+    };
 
 /** What an allowed request spent and from whom, for those who give it back by the outcome. */
 export interface Spent {
@@ -77,15 +90,22 @@ export interface Spent {
   readonly context?: unknown;
 }
 
-/** Rejects when the key or the cost is none, and when the store fails: an adapter hands that to its framework as an error. */
+/** Rejects when the key or the cost is not one, and when the store fails: an adapter hands that to its framework as an error. */
 export type Gate<Native = unknown> = (view: RequestView<Native>) => Promise<GateDecision>;
 /** The same for adapters: decided at once where nothing has to be waited for, and then it throws where a gate rejects. */
 export type PromptGate<Native = unknown> = (view: RequestView<Native>) => MaybePromise<GateDecision>;
 
 const OPTIONS = [
-  ...['limiter', 'key', 'cost', 'context', 'headers', 'policies', 'skip', 'onDenied', 'onWarning', 'sleep'],
+  ...['limiter', 'key', 'missing', 'cost', 'context', 'headers', 'policies', 'skip', 'onDenied', 'onWarning', 'sleep'],
 ] as const;
 
+/**
+ * What to do with a request: go on and set headers, or send a response. For servers without an adapter.
+ *
+ * @example
+ * const enter = gate({ limiter, key: byIp() });
+ * const decision = await enter({ method: 'GET', path: '/', ip: '203.0.113.7', header: () => undefined });
+ */
 export function gate<Native = unknown, Context = unknown>(options: GateOptions<Native, Context>): Gate<Native> {
   const enter = gateOf(options, 'gate');
   return async (view) => enter(view);
@@ -102,11 +122,16 @@ export function gateOf<Native, Context>(
   const warn = warnOnce(options.onWarning);
   const write = headersOf(options.headers, policiesOf(options.policies, limiter, path), `${path}.headers`);
   const attemptOptions = attemptOptionsFor(options);
-  const noteCounted = doubleCountWatch(counting ?? limiter, warn);
+  const noteCounted = watchCounting(counting ?? limiter, warn);
+  const answerMissing = missingAnswer(key, options.missing, warn);
 
   const deny = async (view: RequestView<Native>, result: RateLimitResult): Promise<GateDecision> => {
     const denial = denialOf(result, view.header('accept'), write(result));
-    return { allowed: false, result, response: responseOf(await onDenied?.(denial, { view, result })) ?? denial };
+    return {
+      allowed: false,
+      result,
+      response: responseOf(await onDenied?.(denial, { view, result }), 'onDenied(denial)') ?? denial,
+    };
   };
 
   const tell = (view: RequestView<Native>, spent: Spent, result: RateLimitResult): MaybePromise<GateDecision> => {
@@ -119,19 +144,26 @@ export function gateOf<Native, Context>(
     noteCounted(view, key);
     const result = ask(key, how);
     const spent = { key, cost: how?.cost ?? 1, context: how?.context };
-    return isPromise(result) ? result.then((told) => tell(view, spent, told)) : tell(view, spent, result);
+    return proceed(result, (told) => tell(view, spent, told));
+  };
+  const turnAway = (view: RequestView<Native>): MaybePromise<GateDecision> => {
+    return proceed(answerMissing(view), withoutResult);
   };
   const enterLater = async (view: RequestView<Native>, given = key(view, warn)): Promise<GateDecision> => {
-    const who = checkHttpKey(await given);
+    const who = await given;
+    if (saysNothing(who)) return turnAway(view);
+    checkHttpKey(who);
     return enter(view, who, typeof attemptOptions === 'function' ? await attemptOptions(view) : attemptOptions);
   };
 
   if (skip !== undefined) return async (view) => ((await skip(view)) ? SKIPPED : enterLater(view));
   if (typeof attemptOptions === 'function') return (view) => enterLater(view);
-  return (view) => {
-    const given = key(view, warn);
-    return isPromise(given) ? enterLater(view, given) : enter(view, checkHttpKey(given), attemptOptions);
-  };
+  return (view) =>
+    proceed(key(view, warn), (given) => {
+      if (saysNothing(given)) return turnAway(view);
+      checkHttpKey(given);
+      return enter(view, given, attemptOptions);
+    });
 }
 
 /** The short way of a limiter that has one: a promise costs more than the decision. */
@@ -156,7 +188,16 @@ function checkOptions<Native, Context>(options: GateOptions<Native, Context>, pa
   for (const name of ['key', 'context', 'skip', 'onDenied', 'onWarning', 'sleep'] as const) {
     checkFunction(options[name], `${path}.${name}`);
   }
+  refuseUncalled(options.key, `${path}.key`);
+  checkMissing(options.missing, `${path}.missing`);
   if (options.cost !== undefined && typeof options.cost !== 'function') checkCost(options.cost, `${path}.cost`);
+}
+
+function refuseUncalled(key: unknown, path: string): void {
+  const factory = uncalled(key);
+  if (factory === undefined) return;
+  const message = `${path}: ${factory.name} makes a key and has to be called. Write key: ${factory.call}.`;
+  throw new SluiceError({ code: 'SLUICE_INVALID_OPTION', path, message });
 }
 
 function headersOf(
@@ -187,49 +228,11 @@ function attemptOptionsFor<Native, Context>({
   });
 }
 
-function checkHttpKey(key: unknown): string {
-  if (typeof key === 'string' && key !== '') return key;
-  throw new SluiceError({
-    code: 'SLUICE_INVALID_HTTP_KEY',
-    path: 'key(request)',
-    expected: 'who is calling, as a string that is not empty',
-    got: key,
-  });
+function withoutResult(response: Denial): GateDecision {
+  return { allowed: false, result: undefined, response };
 }
 
-/**
- * What `onDenied` gave to be sent, undefined when that is nothing. A function that only counts may give a number back, which is no
- * response; what looks like one and cannot be sent is a mistake, or frameworks would each make something else of it, one of them a 204.
- */
-function responseOf(given: unknown): Denial | undefined {
-  if (typeof given !== 'object' || given === null) return undefined;
-  const { status, headers, body } = given as Partial<Denial>;
-  const hasStatus = Number.isInteger(status) && status! >= 200 && status! <= 599;
-  if (hasStatus && typeof headers === 'object' && headers !== null && typeof body === 'string') return given as Denial;
-  throw invalidOption('onDenied(denial)', 'nothing, or { status, headers, body } with a body that is text', given);
+function checkHttpKey(key: unknown): void {
+  if (typeof key === 'string') return;
+  throw wrong('SLUICE_INVALID_HTTP_KEY', 'key(request)', 'who is calling, as a string', key);
 }
-
-/** Which requests were counted by a limiter, and for whom: two gates over one limiter in one chain are a mistake. */
-const countedBy = new WeakMap<object, WeakMap<object, string>>();
-/** A chain that counts twice does so from its first request on, so there is no need to watch forever. */
-const WATCHED_REQUESTS = 1000;
-
-function doubleCountWatch(limiter: object, warn: Warn): (view: RequestView, key: string) => void {
-  const counted = countedBy.get(limiter) ?? new WeakMap<object, string>();
-  countedBy.set(limiter, counted);
-  let left = WATCHED_REQUESTS;
-  return (view, key) => {
-    if (left === 0) return;
-    left--;
-    const request = typeof view.native === 'object' && view.native !== null ? view.native : view;
-    if (counted.get(request) === key) warn(COUNTED_TWICE);
-    counted.set(request, key);
-  };
-}
-
-const COUNTED_TWICE: Mistake = {
-  code: 'SLUICE_COUNTED_TWICE',
-  path: 'gate.limiter',
-  expected: 'to count each request once',
-  got: new Kind('the same request again, for the same key'),
-};

@@ -3,32 +3,41 @@
  * to comply, because it still moves: a new draft is a new entry in FORMS.
  *
  * Rounding happens here and nowhere else, and always upwards. `q` over `w` is the rate a policy sustains, so the window of a
- * bucket and of GCRA is the time in which all of its capacity comes back. `t` is when there is more to have: when this same
- * attempt would be allowed if it was denied, when everything is back if it was allowed.
+ * bucket and of GCRA is the time in which all of its capacity comes back. `t` is the time within which a client can use no more than
+ * `r`: until this same attempt would be allowed if it was denied, until one more unit is there if it was allowed.
  */
+import { checkOne } from '../limiter/core.ts';
 import type { Decision, RateLimitResult } from '../model/decision.ts';
+import { MICROS_PER_SECOND } from '../model/duration.ts';
 import { Kind, type SluiceError } from '../model/errors.ts';
-import { checkOptionNames } from '../model/options.ts';
-import { checkPolicy, limitOf, type Policy, recoveryTimeMs } from '../model/policy.ts';
-import { invalidOption } from './options.ts';
+import { checkOptionNames, invalidOption } from '../model/options.ts';
+import { type Policy, ruleOf } from '../model/policy.ts';
 
+/** A form of rate limit headers: a draft of the IETF, or the X-RateLimit fields that came before. */
 export type HeaderDraft = 'draft-11' | 'draft-7' | 'draft-6' | 'legacy';
-/** A draft, several, or by purpose: 'draft' is the newest one, 'both' that and 'legacy'. */
+/** A draft, several, or by purpose: 'draft' is the newest one, 'legacy' the X-RateLimit fields, 'both' these two. */
 export type HeaderForm = HeaderDraft | 'draft' | 'both' | 'none' | readonly HeaderDraft[];
 
+/** Headers by name. */
 export type HeaderValues = Readonly<Record<string, string>>;
 export const NO_HEADERS: HeaderValues = Object.freeze({});
+/** Makes the headers of a result. Made by `headerWriter`. */
 export type HeaderWriter = (result: RateLimitResult) => HeaderValues;
 
+/** Which headers to write. */
 export interface HeaderOptions {
-  /** Default: 'draft-11'. */
+  /** Default: 'both', which is draft 11 and X-RateLimit. */
   readonly form?: HeaderForm | undefined;
 }
 
 /**
  * Writes the headers of one result after another. What the policies say never changes, so it is put into text here, once.
- * They are the ones that may decide: all of them, when a limiter chooses by context. A decision of another policy is told
+ * They are the ones that may decide: all of them, when a limiter chooses by context. A decision of another policy is written
  * without its window.
+ *
+ * @example
+ * const write = headerWriter(limiter.policies ?? []);
+ * response.setHeaders(new Map(Object.entries(write(result))));
  */
 export function headerWriter(policies: readonly Policy[], options: HeaderOptions = {}): HeaderWriter {
   checkOptionNames(options, ['form'], 'headerWriter');
@@ -37,10 +46,13 @@ export function headerWriter(policies: readonly Policy[], options: HeaderOptions
 
 /** The same from what was checked elsewhere. */
 export function writerOf(policies: readonly Policy[], forms: readonly Form[]): HeaderWriter {
-  const [first, ...others] = forms;
+  const [first, second, third] = forms;
   if (first === undefined) return () => NO_HEADERS;
   const linesFor = lineFinder(policies);
-  if (others.length === 0) return (result) => first(result, linesFor(result.decisions));
+  if (second === undefined) return (result) => first(result, linesFor(result.decisions));
+  if (first === FORMS.legacy && second === FORMS['draft-11'] && third === undefined) {
+    return (result) => writeBoth(result, linesFor(result.decisions));
+  }
   return (result) => {
     const lines = linesFor(result.decisions);
     return Object.assign({}, ...forms.map((form) => form(result, lines)));
@@ -50,9 +62,10 @@ export function writerOf(policies: readonly Policy[], forms: readonly Form[]): H
 export function checkPolicies(policies: unknown, path: string): readonly Policy[] {
   if (policies === undefined) return [];
   if (!Array.isArray(policies)) throw invalidOption(path, 'an array of policies', Kind.of(policies));
-  return policies.map((policy, index) => checkPolicy(policy, `${path}[${index}]`));
+  return policies.map((policy, index) => checkOne(policy, `${path}[${index}]`));
 }
 
+/** What `rateLimitHeaders` takes besides the result. */
 export interface RateLimitHeadersOptions extends HeaderOptions {
   /** The policies that decided, for their windows. Without them the window is left out. */
   readonly policies?: readonly Policy[] | undefined;
@@ -80,7 +93,11 @@ interface Line {
   readonly state: string;
   /** `1000;w=86400`, the older drafts' policy; empty when the window is not known, which they need. */
   readonly oldPolicy: string;
+  /** Seconds until one more unit is there, when that many are spent and everything is back after `resetAfter`. */
+  readonly nextUnit: NextUnit;
 }
+
+type NextUnit = (spent: number, resetAfter: number) => number;
 
 interface Lines {
   readonly each: readonly Line[];
@@ -88,11 +105,26 @@ interface Lines {
   readonly oldPolicies: string;
 }
 
-function lineOf(name: string, limit: number, windowMs: number | undefined): Line {
+function lineOf(name: string, limit: number, policy?: Policy): Line {
   const quoted = `"${name.replace(/["\\]/g, '\\$&')}"`;
-  const window = windowMs === undefined ? '' : `;w=${whole(windowMs / 1e3)}`;
-  const policy = `${quoted};q=${whole(limit)}${window}`;
-  return { name, limit, policy, state: `${quoted};r=`, oldPolicy: window && whole(limit) + window };
+  const window = policy === undefined ? '' : `;w=${whole(ruleOf(policy).recovery / MICROS_PER_SECOND)}`;
+  return {
+    name,
+    limit,
+    policy: `${quoted};q=${whole(limit)}${window}`,
+    state: `${quoted};r=`,
+    oldPolicy: window && whole(limit) + window,
+    nextUnit: policy === undefined ? untilReset : nextUnitOf(policy),
+  };
+}
+
+const untilReset: NextUnit = (_spent, resetAfter) => resetAfter;
+
+/** In seconds, as results are. */
+function nextUnitOf(policy: Policy): NextUnit {
+  const { nextUnit } = ruleOf(policy);
+  if (nextUnit === undefined) return untilReset;
+  return (spent, resetAfter) => nextUnit(spent, resetAfter * MICROS_PER_SECOND) / MICROS_PER_SECOND;
 }
 
 function joinLines(each: readonly Line[]): Lines {
@@ -105,12 +137,12 @@ function joinLines(each: readonly Line[]): Lines {
 
 /** Nearly always the decisions are those of the policies, in order, and everything is ready. */
 function lineFinder(policies: readonly Policy[]): (decisions: readonly Decision[]) => Lines {
-  const known = policies.map((policy) => lineOf(policy.name, limitOf(policy), recoveryTimeMs(policy)));
+  const known = policies.map((policy) => lineOf(policy.name, ruleOf(policy).limit, policy));
   const all = joinLines(known);
   const isOf = ({ name, limit }: Line, decision: Decision): boolean =>
     name === decision.policy && limit === decision.limit;
   const find = (decision: Decision): Line =>
-    known.find((line) => isOf(line, decision)) ?? lineOf(decision.policy, decision.limit, undefined);
+    known.find((line) => isOf(line, decision)) ?? lineOf(decision.policy, decision.limit);
   return (decisions) => {
     let same = decisions.length === known.length ? 0 : -1;
     while (same >= 0 && same < known.length) same = isOf(known[same]!, decisions[same]!) ? same + 1 : -1;
@@ -132,11 +164,11 @@ const FORMS: Readonly<Record<HeaderDraft, Form>> = {
     ...oldPolicies(lines),
     'RateLimit-Limit': `${whole(result.limit)}`,
     'RateLimit-Remaining': `${whole(result.remaining)}`,
-    'RateLimit-Reset': `${effectiveWindow(result)}`,
+    'RateLimit-Reset': `${bindingWindow(result, lines)}`,
   }),
   'draft-7': (result, lines) => ({
     ...oldPolicies(lines),
-    RateLimit: `limit=${whole(result.limit)}, remaining=${whole(result.remaining)}, reset=${effectiveWindow(result)}`,
+    RateLimit: `limit=${whole(result.limit)}, remaining=${whole(result.remaining)}, reset=${bindingWindow(result, lines)}`,
   }),
   'draft-11': ({ decisions }, { policies, each }) =>
     decisions.length === 0 ? NO_HEADERS : { 'RateLimit-Policy': policies, RateLimit: writeStates(decisions, each) },
@@ -150,16 +182,37 @@ function writeStates(decisions: readonly Decision[], lines: readonly Line[]): st
   let text = '';
   for (let index = 0; index < decisions.length; index++) {
     const decision = decisions[index]!;
-    const state = `${lines[index]!.state}${whole(decision.remaining)};t=${effectiveWindow(decision)}`;
+    const line = lines[index]!;
+    const state = `${line.state}${whole(decision.remaining)};t=${effectiveWindow(decision, line)}`;
     text = index === 0 ? state : `${text}, ${state}`;
   }
   return text;
 }
 
 /** `t`: Retry-After is never earlier than that of a policy that denied. */
-function effectiveWindow({ retryAfter, resetAfter }: Decision): number {
-  return whole(retryAfter === null || !Number.isFinite(retryAfter) ? resetAfter : retryAfter);
+function effectiveWindow({ limit, remaining, retryAfter, resetAfter }: Decision, { nextUnit }: Line): number {
+  if (retryAfter === null) return whole(nextUnit(limit - remaining, resetAfter));
+  return whole(Number.isFinite(retryAfter) ? retryAfter : resetAfter);
 }
+
+/** Of the binding policy, which is the one that the numbers of a result are of. */
+function bindingWindow(result: RateLimitResult, { each }: Lines): number {
+  const line = each.find(({ name, limit }) => name === result.policy && limit === result.limit);
+  return effectiveWindow(result, line ?? lineOf(result.policy, result.limit));
+}
+
+/** The default, in one go: five fields in one object. */
+const writeBoth: Form = (result, lines) => {
+  const { limit, remaining, resetAt, decisions } = result;
+  if (decisions.length === 0) return FORMS.legacy(result, lines);
+  return {
+    'X-RateLimit-Limit': `${whole(limit)}`,
+    'X-RateLimit-Remaining': `${whole(remaining)}`,
+    'X-RateLimit-Reset': `${whole(resetAt)}`,
+    'RateLimit-Policy': lines.policies,
+    RateLimit: writeStates(decisions, lines.each),
+  };
+};
 
 /** The largest integer of a structured field (RFC 9651): 15 digits. */
 const MAX_INTEGER = 999_999_999_999_999;
@@ -172,9 +225,9 @@ function whole(value: number): number {
 const DRAFTS = Object.keys(FORMS) as readonly HeaderDraft[];
 const BY_PURPOSE = { draft: ['draft-11'], both: ['draft-11', 'legacy'], none: [] } as const;
 
-/** Which headers to write; without a word on it those of the newest draft. */
+/** Which headers to write; by default those of the newest draft and X-RateLimit. */
 export function formsOf(form: unknown, path: string): readonly Form[] {
-  const chosen = draftsOf(form === undefined ? 'draft' : form);
+  const chosen = draftsOf(form === undefined ? 'both' : form);
   if (!chosen.every((draft) => DRAFTS.includes(draft))) throw invalidForm(form, path);
   if (chosen.includes('draft-11') && chosen.includes('draft-7')) {
     throw invalidOption(path, "'draft-11' or 'draft-7': both write RateLimit, each in its own way", new Kind('both'));

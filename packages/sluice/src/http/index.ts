@@ -1,4 +1,6 @@
 /** `sluice/http`: who is calling, what to tell them, and what servers tell us. Pure functions; the adapters are made of them. */
+
+export type { OnWarning, Warn } from '../model/warnings.ts';
 export { type ByIpOptions, byIp } from './by-ip.ts';
 export { type Denial, type DenialOptions, denial } from './denial.ts';
 export { type Gate, type GateDecision, type GateOptions, gate, type OnDenied, type Spent } from './gate.ts';
@@ -13,10 +15,10 @@ export {
   rateLimitHeaders,
 } from './headers.ts';
 export { anonymous, byHeader, byRoute, byUser, combine, firstOf, type UserId } from './keys.ts';
+export type { Missing } from './missing.ts';
 export { type HeaderSource, parseRateLimit, type RateLimitReport } from './parse-rate-limit.ts';
 export { pathReadings } from './path-readings.ts';
 export type { Quota } from './quotas.ts';
 export { type Fetch, type RateLimitedFetchOptions, rateLimitedFetch } from './rate-limited-fetch.ts';
-export type { Key, RequestView } from './request-view.ts';
+export type { ClientAddress, Key, RequestView } from './request-view.ts';
 export type { Sleep } from './timers.ts';
-export type { OnWarning, Warn } from './warnings.ts';

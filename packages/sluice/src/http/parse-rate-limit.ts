@@ -7,6 +7,7 @@ import { systemClock } from '../model/clock.ts';
 import { parseDate, secondsUntil } from './moments.ts';
 import { type HeaderMap, NOTHING_KNOWN, type Quota, quotasIn } from './quotas.ts';
 
+/** What a response says of the limits of a server, in whichever form it says it. Seconds; undefined where it says nothing. */
 export interface RateLimitReport {
   /** Of the quota that runs out first. */
   readonly limit: number | undefined;

@@ -7,14 +7,15 @@ import type { Limiter } from '../limiter/limiter.ts';
 import { type Clock, checkClock, systemClock } from '../model/clock.ts';
 import { type Duration, parseDuration } from '../model/duration.ts';
 import { Kind } from '../model/errors.ts';
-import { checkOptionNames } from '../model/options.ts';
-import { checkFunction, invalidOption } from './options.ts';
+import { checkFunction, checkOptionNames, invalidOption } from '../model/options.ts';
 import { parseRateLimit } from './parse-rate-limit.ts';
 import { MAX_TIMER_MS, type Sleep, sleep as sleepOnTimer, timeLimit } from './timers.ts';
 import { deadlinePassed, takeTurn } from './turn.ts';
 
+/** A function like the global `fetch`. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
+/** What `rateLimitedFetch` takes besides the function. */
 export interface RateLimitedFetchOptions {
   /** Asked before every try. Without one only the server's limits are kept. */
   readonly limiter?: Limiter | undefined;
@@ -31,6 +32,14 @@ export interface RateLimitedFetchOptions {
   readonly sleep?: Sleep | undefined;
 }
 
+/**
+ * A `fetch` that keeps the limits of the servers it calls: it waits for your limiter, reads their rate limit headers, and tries again after a 429 or 503 when the
+ * server says when.
+ *
+ * @example
+ * const fetchSlowly = rateLimitedFetch(fetch, { limiter });
+ * const response = await fetchSlowly('https://api.example.com/items');
+ */
 export function rateLimitedFetch(fetch: Fetch, options: RateLimitedFetchOptions = {}): Fetch {
   const settings = settingsOf(options);
   if (typeof fetch !== 'function') throw invalidOption('rateLimitedFetch(fetch)', 'a function', Kind.of(fetch));

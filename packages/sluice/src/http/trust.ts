@@ -2,15 +2,15 @@
  * Which proxies are believed. Trust is a number of hops or a list of networks; there is none by default. Whoever trusts
  * everyone lets each client choose its own key, so that is refused here.
  */
-import { Kind, SluiceError } from '../model/errors.ts';
+import { Kind, type SluiceError, wrong } from '../model/errors.ts';
+import { invalidOption } from '../model/options.ts';
 import { type Address, isIpv4, maskTo, parseAddress } from './address.ts';
-import { invalidOption } from './options.ts';
 
 /** Whether the address at this hop is a proxy of ours; hop 0 is the peer of the socket. */
 export type Trust = (address: Address | undefined, hop: number) => boolean;
 
 /** The longest chain of proxies anyone has. More is a way to write "everyone". */
-const MAX_HOPS = 16;
+export const MAX_HOPS = 16;
 
 /** Undefined when nobody is trusted. */
 export function trustIn(proxies: unknown, path: string): Trust | undefined {
@@ -69,10 +69,10 @@ function invalidNetwork(path: string, got: unknown): SluiceError {
 }
 
 function trustsEveryone(path: string, got: unknown): SluiceError {
-  return new SluiceError({
-    code: 'SLUICE_TRUSTS_EVERYONE',
+  return wrong(
+    'SLUICE_TRUSTS_EVERYONE',
     path,
-    expected: 'only your own proxies: to believe everyone lets each client choose its own key',
-    got: got === true ? new Kind('true') : got,
-  });
+    'only your own proxies: to believe everyone lets each client choose its own key',
+    got === true ? new Kind('true') : got,
+  );
 }

@@ -1,20 +1,17 @@
 /**
- * A store that keeps failing is left alone for a while: the circuit opens, and every call rejects at once with SLUICE_CIRCUIT_OPEN
+ * A store that keeps failing is left alone for a while: the circuit opens, and every question rejects immediately with SLUICE_CIRCUIT_OPEN
  * without touching it. When the time is over, the next call goes through as a probe, alone; its success closes the circuit. There is no
  * timer: the calls that come along do it. Mistakes of a caller say nothing about the store and never count.
  */
 import { type Clock, checkClock, monotonicClock } from '../model/clock.ts';
 import { type Duration, parseDuration } from '../model/duration.ts';
-import { Kind, SluiceError } from '../model/errors.ts';
-import { isPromise } from '../model/maybe-promise.ts';
-import { checkOptionNames } from '../model/options.ts';
-import { type Answer, checkStore, type MaybePromise, type ShortWay, type Store } from '../model/store.ts';
-import { checkCount } from './counts.ts';
+import { SluiceError } from '../model/errors.ts';
+import { checkCount, checkOptionNames } from '../model/options.ts';
+import { asking, isStoreFault } from '../model/store.ts';
 import { callHook, checkHook, type Hook } from './hooks.ts';
-import type { Layer } from './layered.ts';
-import { withShortWay } from './short-way.ts';
-import { isStoreFault } from './store-fault.ts';
+import { type Layer, layerOf } from './layered.ts';
 
+/** What `circuitBreaker` takes. */
 export interface CircuitBreakerOptions {
   /** So many failures in a row open the circuit. Default: 5. */
   readonly failures?: number | undefined;
@@ -25,8 +22,10 @@ export interface CircuitBreakerOptions {
   readonly clock?: Clock | undefined;
 }
 
+/** Closed: all is well. Open: the store is not asked. Half-open: one call tries it. */
 export type CircuitState = Circuit['state'];
 
+/** A circuit that has opened or closed. */
 export interface CircuitChange {
   readonly from: CircuitState;
   readonly to: CircuitState;
@@ -51,44 +50,23 @@ interface Settings {
   readonly onStateChange: Hook<CircuitChange> | undefined;
 }
 
+/** Leaves a store that keeps failing alone for a while: questions reject with SLUICE_CIRCUIT_OPEN, and one at a time goes through as a probe. */
 export function circuitBreaker(options: CircuitBreakerOptions = {}): Layer {
   const settings = checkOptions(options);
-  return (inner) => {
-    checkStore(inner, 'circuitBreaker(...)(store)');
+  return layerOf('circuitBreaker', (inner) => {
     const breaker = new Breaker(settings);
-    const call = <T>(ask: () => MaybePromise<T>): MaybePromise<T> => {
+    return (question) => {
       const era = breaker.enter();
-      try {
-        return breaker.watch(ask(), era);
-      } catch (error) {
-        throw breaker.failed(error, era);
-      }
+      return asking(
+        inner,
+        question,
+        (answer) => breaker.succeeded(answer, era),
+        (error) => {
+          throw breaker.failed(error, era);
+        },
+      );
     };
-    // As `call`, without a function for each attempt.
-    const decide: Store['decide'] = (checks, options) => {
-      const era = breaker.enter();
-      try {
-        return breaker.watch(inner.decide(checks, options), era);
-      } catch (error) {
-        throw breaker.failed(error, era);
-      }
-    };
-    const { one } = inner.decide;
-    const watchedOne: ShortWay['one'] = (key, policy, cost) => {
-      const era = breaker.enter();
-      try {
-        return breaker.watch(one!(key, policy, cost), era) as Answer;
-      } catch (error) {
-        throw breaker.failed(error, era);
-      }
-    };
-    return {
-      decide: withShortWay(decide, one && watchedOne),
-      change: (changes) => call(() => inner.change(changes)),
-      forget: (key, policies) => call(() => inner.forget(key, policies)),
-      history: (key, policy) => call(() => inner.history(key, policy)),
-    };
-  };
+  });
 }
 
 class Breaker {
@@ -107,22 +85,9 @@ class Breaker {
     return this.#era;
   }
 
-  watch<T>(answer: MaybePromise<T>, era: number): MaybePromise<T> {
-    if (isPromise(answer)) return this.#watchLater(answer, era);
-    if (this.#circuit !== CLOSED) this.#succeeded(era);
+  succeeded<T>(answer: T, era: number): T {
+    if (this.#circuit !== CLOSED && era === this.#era) this.#become(CLOSED);
     return answer;
-  }
-
-  #watchLater<T>(answer: Promise<T>, era: number): Promise<T> {
-    return answer.then(
-      (value) => {
-        if (this.#circuit !== CLOSED) this.#succeeded(era);
-        return value;
-      },
-      (error) => {
-        throw this.failed(error, era);
-      },
-    );
   }
 
   /** Only one call at a time may find out whether the store is back. */
@@ -132,10 +97,6 @@ class Breaker {
     const now = this.#settings.clock.now();
     if (now < until) throw refusal;
     this.#become({ state: 'half-open', until: now + this.#settings.retryAfterMs, refusal });
-  }
-
-  #succeeded(era: number): void {
-    if (era === this.#era) this.#become(CLOSED);
   }
 
   /** Gives the error back, to be thrown on. */
@@ -157,7 +118,8 @@ class Breaker {
   }
 
   #open(error: unknown, until: number): void {
-    this.#become({ state: 'open', until, refusal: refusalAfter(error, this.#settings.failures) }, error);
+    const { failures, retryAfterMs } = this.#settings;
+    this.#become({ state: 'open', until, refusal: refusalAfter(error, failures, retryAfterMs) }, error);
   }
 
   #become(circuit: Circuit, error?: unknown): void {
@@ -174,16 +136,15 @@ class Breaker {
   }
 }
 
-/** One for all calls while the circuit is open: making an error costs more than refusing. */
-function refusalAfter(cause: unknown, failures: number): SluiceError {
-  const refusal = new SluiceError({
+/** One for all questions while the circuit is open: making an error costs more than refusing. */
+function refusalAfter(cause: unknown, failures: number, retryAfterMs: number): SluiceError {
+  const times = failures === 1 ? 'a failure' : `${failures} failures in a row`;
+  return new SluiceError({
     code: 'SLUICE_CIRCUIT_OPEN',
     path: 'store',
-    expected: `a store that has not just failed ${failures === 1 ? 'once' : `${failures} times in a row`}`,
-    got: new Kind('one that has, and is not asked before the next probe'),
+    message: `The circuit is open after ${times}; the store is tried again within ${retryAfterMs / 1e3} s.`,
+    cause,
   });
-  refusal.cause = cause;
-  return refusal;
 }
 
 function checkOptions(options: CircuitBreakerOptions): Settings {

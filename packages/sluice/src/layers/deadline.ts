@@ -1,23 +1,20 @@
 /**
- * Every call is answered within a time, or rejects with SLUICE_TIMEOUT. Nothing is ever sent again: a call without an answer may have
+ * Every question is answered within a time, or rejects with SLUICE_TIMEOUT. Nothing is ever sent again: a question without an answer may have
  * been carried out, so it counts as carried out, and its late reply is dropped.
  *
- * All calls wait equally long, so they fall due in the order they came: one line and one timer serve all of them, and a call that is
+ * All questions wait equally long, so they fall due in the order they came: one line and one timer serve all of them, and a question that is
  * answered costs no timer. The timer does not keep a program alive, and is not wound again once nobody waits.
  */
 import { type Clock, checkClock, monotonicClock } from '../model/clock.ts';
 import { type Duration, parseDuration } from '../model/duration.ts';
-import { Kind, SluiceError } from '../model/errors.ts';
-import { isPromise } from '../model/maybe-promise.ts';
-import { checkOptionNames } from '../model/options.ts';
-import { checkStore, type MaybePromise } from '../model/store.ts';
-import { checkHook } from './hooks.ts';
-import type { Layer } from './layered.ts';
-import { withShortWay } from './short-way.ts';
+import { SluiceError } from '../model/errors.ts';
+import { either, identity, type MaybePromise } from '../model/maybe-promise.ts';
+import { checkFunction, checkOptionNames } from '../model/options.ts';
+import type { Answer } from '../model/store.ts';
+import { type WakeAfter, wakeByTimer } from '../model/timer.ts';
+import { type Layer, layerOf } from './layered.ts';
 
-/** Calls `wake` once, when about this many milliseconds have passed. */
-export type WakeAfter = (ms: number, wake: () => void) => void;
-
+/** What `deadline` takes. */
 export interface DeadlineOptions {
   /** How long an answer may take. Default: 50 ms. */
   readonly timeout?: Duration | undefined;
@@ -29,25 +26,18 @@ export interface DeadlineOptions {
 
 const DEFAULT_TIMEOUT = '50ms';
 
+/** Every question is answered within `timeout`, or rejects with SLUICE_TIMEOUT. A store that answers with values cannot be late. */
 export function deadline(options: DeadlineOptions = {}): Layer {
   checkOptionNames(options, ['timeout', 'clock', 'wakeAfter'], 'deadline');
   const { timeout = DEFAULT_TIMEOUT, clock = monotonicClock, wakeAfter = wakeByTimer } = options;
   const timeoutMs = parseDuration(timeout, 'deadline.timeout');
   checkClock(clock, 'deadline.clock');
-  checkHook(wakeAfter, 'deadline.wakeAfter');
-
-  return (inner) => {
-    checkStore(inner, 'deadline(...)(store)');
+  checkFunction(wakeAfter, 'deadline.wakeAfter');
+  return layerOf('deadline', (inner) => {
     const line = new WaitingLine(timeoutMs, clock, wakeAfter);
-    const inTime = <T>(answer: MaybePromise<T>): MaybePromise<T> => (isPromise(answer) ? line.wait(answer) : answer);
-    return {
-      // Whoever has a short way is never late.
-      decide: withShortWay((checks, options) => inTime(inner.decide(checks, options)), inner.decide.one),
-      change: (changes) => inTime(inner.change(changes)),
-      forget: (key, policies) => inTime(inner.forget(key, policies)),
-      history: (key, policy) => inTime(inner.history(key, policy)),
-    };
-  };
+    return (question) =>
+      either<Answer, MaybePromise<Answer>>(inner.ask(question), identity, (answer) => line.wait(answer));
+  });
 }
 
 interface Waiting {
@@ -112,27 +102,10 @@ class WaitingLine {
   }
 }
 
-/** A longer one would ring at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
-/**
- * When the timer rings, what has arrived is read first (`setImmediate`), and then the overdue are refused. Otherwise a pause of this
- * program, such as a garbage collection longer than the timeout, would refuse calls whose answers lie there unread.
- */
-function wakeByTimer(ms: number, wake: () => void): void {
-  const timer: unknown = setTimeout(() => afterReading(wake), Math.min(Math.ceil(ms), LONGEST_TIMER_MS));
-  (timer as { unref?: () => void }).unref?.();
-}
-
-const { setImmediate: afterReading = (task: () => void): void => task() } = globalThis as {
-  setImmediate?: (task: () => void) => void;
-};
-
-function timedOut(timeoutMs: number): SluiceError {
+export function timedOut(timeoutMs: number): SluiceError {
   return new SluiceError({
     code: 'SLUICE_TIMEOUT',
     path: 'store',
-    expected: `an answer within ${timeoutMs} ms`,
-    got: new Kind('none'),
+    message: `The store did not answer within ${timeoutMs} ms. The attempt may have been counted all the same.`,
   });
 }

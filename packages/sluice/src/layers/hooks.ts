@@ -1,14 +1,10 @@
-/** Functions of the user's that are told what happens. They are told, not asked: what they throw or reject with is dropped. */
-import { Kind, SluiceError } from '../model/errors.ts';
+/** Functions of the user's that are called with what happens. What they throw or reject with is dropped. */
+export { checkFunction as checkHook } from '../model/options.ts';
 
+/** Called with an event. */
 export type Hook<Event> = (event: Event) => void;
 
-export function checkHook(hook: unknown, path: string): void {
-  if (hook === undefined || typeof hook === 'function') return;
-  throw new SluiceError({ code: 'SLUICE_INVALID_OPTION', path, expected: 'a function', got: Kind.of(hook) });
-}
-
-/** A logger that fails must not fail the request it was to log, neither at once nor, when it is async, later. */
+/** A logger that fails must not fail the request it was to log, neither now nor, when it is asynchronous, later. */
 export function callHook<Event>(hook: Hook<Event> | undefined, event: Event): void {
   if (hook === undefined) return;
   try {

@@ -4,13 +4,12 @@
  * fallback would hide from it outside. No attribute has a key.
  */
 import { type Clock, checkClock, monotonicClock } from '../model/clock.ts';
-import { Kind, SluiceError } from '../model/errors.ts';
-import { isPromise } from '../model/maybe-promise.ts';
-import { checkOptionNames } from '../model/options.ts';
+import { Kind } from '../model/errors.ts';
+import { proceed } from '../model/maybe-promise.ts';
+import { checkOptionNames, invalidOption } from '../model/options.ts';
 import type { Policy } from '../model/policy.ts';
-import { type Check, checkStore, type MaybePromise, type Store, type Verdicts } from '../model/store.ts';
-import type { Layer } from './layered.ts';
-import { isStoreFault } from './store-fault.ts';
+import { type Answer, type Attempt, asking, checksOf, isStoreFault, type Store } from '../model/store.ts';
+import { type Layer, layerOf } from './layered.ts';
 import { checkPlace } from './telemetry.ts';
 
 /** What Sluice uses of a Meter of `@opentelemetry/api`. */
@@ -27,6 +26,7 @@ interface InstrumentOptions {
 
 type Attributes = Record<string, string>;
 
+/** What `openTelemetry` takes. */
 export interface OpenTelemetryOptions {
   /** For example `metrics.getMeter('sluice')` of `@opentelemetry/api`. */
   readonly meter: OpenTelemetryMeter;
@@ -39,68 +39,59 @@ export interface OpenTelemetryOptions {
 /** Seconds. The SDK's own defaults are meant for milliseconds: all of ours would fall into the first. */
 const BOUNDARIES = [1e-6, 1e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
 
+/**
+ * A layer that counts attempts and measures how long they take, on an OpenTelemetry meter.
+ *
+ * @example
+ * const store = layered(redisStore(client), openTelemetry({ meter: metrics.getMeter('sluice') }));
+ */
 export function openTelemetry(options: OpenTelemetryOptions): Layer {
   checkOptionNames(options, ['meter', 'at', 'clock'], 'openTelemetry');
   const meter = checkMeter(options.meter);
   const clock = checkClock(options.clock ?? monotonicClock, 'openTelemetry.clock');
   const at = checkPlace(options.at ?? 'attempt', 'openTelemetry.at');
-  return (inner) => {
-    checkStore(inner, 'openTelemetry(...)(store)');
-    return at === 'attempt' ? measuringAttempts(inner, meter, clock) : countingErrors(inner, meter);
-  };
+  return layerOf('openTelemetry', (inner) =>
+    at === 'attempt' ? measuringAttempts(inner, meter, clock) : countingErrors(inner, meter),
+  );
 }
 
-function measuringAttempts(inner: Store, meter: OpenTelemetryMeter, clock: Clock): Store {
+function measuringAttempts(inner: Store, meter: OpenTelemetryMeter, clock: Clock): Store['ask'] {
   const decisions = meter.createCounter('sluice.decisions', { description: 'Decisions by policy and outcome' });
   const duration = meter.createHistogram('sluice.check.duration', {
     description: 'How long an attempt took to be answered',
     unit: 's',
     advice: { explicitBucketBoundaries: BOUNDARIES },
   });
-  const record = (checks: readonly Check[], answer: Verdicts, startedAt: number): Verdicts => {
+  const record = (question: Attempt, answer: Answer, startedAt: number): Answer => {
     duration.record((clock.now() - startedAt) / 1e3);
-    for (const [index, { allowed }] of answer.verdicts.entries()) {
+    const checks = checksOf(question);
+    for (const [index, { allowed }] of answer.decisions.entries()) {
       decisions.add(1, attributesOf(checks[index]!.policy, allowed));
     }
     return answer;
   };
-
-  return {
-    decide(checks, options) {
-      // Nobody acts on a dry run, so it is no decision.
-      if (options?.dryRun === true) return inner.decide(checks, options);
-      const startedAt = clock.now();
-      const answer = inner.decide(checks, options);
-      return isPromise(answer)
-        ? answer.then((verdicts) => record(checks, verdicts, startedAt))
-        : record(checks, answer, startedAt);
-    },
-    change: (changes) => inner.change(changes),
-    forget: (key, policies) => inner.forget(key, policies),
-    history: (key, policy) => inner.history(key, policy),
+  return (question) => {
+    // Nobody acts on a dry run, so it is no decision.
+    if (question.verb !== 'attempt' || question.dryRun) return inner.ask(question);
+    const startedAt = clock.now();
+    return proceed(inner.ask(question), (answer) => record(question, answer, startedAt));
   };
 }
 
-function countingErrors(inner: Store, meter: OpenTelemetryMeter): Store {
-  const errors = meter.createCounter('sluice.store.errors', { description: 'Calls that the store failed' });
-  const count = (operation: keyof Store, error: unknown): never => {
-    if (isStoreFault(error)) errors.add(1, { operation });
-    throw error;
-  };
-  const counted = <T>(operation: keyof Store, ask: () => MaybePromise<T>): MaybePromise<T> => {
-    try {
-      const answer = ask();
-      return isPromise(answer) ? answer.catch((error) => count(operation, error)) : answer;
-    } catch (error) {
-      return count(operation, error);
-    }
-  };
-  return {
-    decide: (checks, options) => counted('decide', () => inner.decide(checks, options)),
-    change: (changes) => counted('change', () => inner.change(changes)),
-    forget: (key, policies) => counted('forget', () => inner.forget(key, policies)),
-    history: (key, policy) => counted('history', () => inner.history(key, policy)),
-  };
+function countingErrors(inner: Store, meter: OpenTelemetryMeter): Store['ask'] {
+  const errors = meter.createCounter('sluice.store.errors', {
+    description: 'Questions that the store failed to answer',
+  });
+  return (question) =>
+    asking(
+      inner,
+      question,
+      (answer) => answer,
+      (error) => {
+        if (isStoreFault(error)) errors.add(1, { operation: question.verb });
+        throw error;
+      },
+    );
 }
 
 /** Made once for each policy: an attempt makes no attributes. */
@@ -119,10 +110,9 @@ function attributesOf(policy: Policy, allowed: boolean): Attributes {
 function checkMeter(meter: unknown): OpenTelemetryMeter {
   const given = meter as OpenTelemetryMeter | null | undefined;
   if (typeof given?.createCounter === 'function' && typeof given.createHistogram === 'function') return given;
-  throw new SluiceError({
-    code: 'SLUICE_INVALID_OPTION',
-    path: 'openTelemetry.meter',
-    expected: "a meter, such as metrics.getMeter('sluice') of @opentelemetry/api",
-    got: Kind.of(meter),
-  });
+  throw invalidOption(
+    'openTelemetry.meter',
+    "a meter, such as metrics.getMeter('sluice') of @opentelemetry/api",
+    Kind.of(meter),
+  );
 }

@@ -6,30 +6,30 @@
  * The module is taken from the running platform by name, not imported, so that the library also loads where there is none (workers,
  * Node before 20.16): there only the hooks work.
  */
-import { Kind, SluiceError } from '../model/errors.ts';
-import { isPromise } from '../model/maybe-promise.ts';
-import { checkFlag, checkOptionNames } from '../model/options.ts';
+import { Kind } from '../model/errors.ts';
+import { either, type MaybePromise } from '../model/maybe-promise.ts';
+import { checkFlag, checkOptionNames, invalidOption } from '../model/options.ts';
 import type { Policy } from '../model/policy.ts';
-import { type Check, checkStore, type MaybePromise, type ShortWay, type Store, type Verdicts } from '../model/store.ts';
+import { nodeModule } from '../model/runtime.ts';
+import { type Answer, checkStore, checksOf, isStoreFault, type Question } from '../model/store.ts';
 import { callHook, checkHook, type Hook } from './hooks.ts';
-import type { Layer } from './layered.ts';
-import { answerOf, withShortWay } from './short-way.ts';
-import { isStoreFault } from './store-fault.ts';
+import { type Layer, layerOf } from './layered.ts';
 
+/** What `telemetry` takes. */
 export interface TelemetryOptions {
   /** Where the layer stands, which is the channel it publishes on: `sluice:attempt` (default) or `sluice:store`. */
   readonly at?: 'attempt' | 'store' | undefined;
   /** Whether messages have the raw keys. Default: false. They may be personal data. */
   readonly keys?: boolean | undefined;
-  /** Told of every attempt that is denied, but not of dry runs. */
+  /** Called with every attempt that is denied, but not with dry runs. */
   readonly onDenied?: Hook<TelemetryMessage> | undefined;
-  /** Told of every call that fails, other than by a mistake of the caller. */
+  /** Called with every question that fails, other than by a mistake of the caller. */
   readonly onError?: Hook<TelemetryMessage> | undefined;
 }
 
 /** One call. The same object is published at each stage, with `result` or `error` once they are there. */
 export interface TelemetryMessage {
-  readonly operation: keyof Store;
+  readonly operation: Question['verb'];
   /** One for each check or change, in order. */
   readonly policies: readonly Policy[];
   readonly costs?: readonly number[] | undefined;
@@ -38,89 +38,69 @@ export interface TelemetryMessage {
   readonly dryRun?: boolean | undefined;
   /** Only if asked for. */
   readonly keys?: readonly string[] | undefined;
-  /** For `decide` and `change`: what the store or the layers said, in microseconds. */
-  result?: Verdicts;
+  /** What the store or the layers said. */
+  result?: Answer;
   error?: unknown;
 }
 
+/** Publishes what goes through on tracing channels, and calls hooks. */
 export function telemetry(options: TelemetryOptions = {}): Layer {
   const { at, keys, onDenied, onError } = checkOptions(options);
   const channel = tracingChannel(`sluice:${at}`);
   const hooks: Hooks = { onDenied, onError };
   const hasHooks = onDenied !== undefined || onError !== undefined;
-
-  return (inner) => {
-    checkStore(inner, 'telemetry(...)(store)');
-    if (channel === undefined && !hasHooks) return inner;
-    const isHeard = (): boolean => hasHooks || hasSubscribers(channel!);
-    const keysOf = (items: readonly { readonly key: string }[]): Pick<TelemetryMessage, 'keys'> =>
-      keys ? { keys: items.map(({ key }) => key) } : {};
-
-    const { one } = inner.decide;
-    const toldOne: ShortWay['one'] = (key, policy, cost) =>
-      isHeard() ? answerOf(decideTold([{ key, policy, cost }])) : one!(key, policy, cost);
-    const decideTold: Store['decide'] = (checks, options) => {
-      if (!isHeard()) return inner.decide(checks, options);
-      const message = { ...attemptMessage(checks, options?.dryRun === true), ...keysOf(checks) };
-      return traced(channel, hooks, message, () => inner.decide(checks, options));
-    };
-    const decide = withShortWay(decideTold, one && toldOne);
-    if (at === 'attempt') return { ...passing(inner), decide };
-
-    return {
-      decide,
-      change(changes) {
-        if (!isHeard()) return inner.change(changes);
-        const verbs = changes.map(({ verb }) => verb);
-        const message = { operation: 'change', policies: changes.map(policyOf), verbs, ...keysOf(changes) } as const;
-        return traced(channel, hooks, message, () => inner.change(changes));
-      },
-      forget(key, policies) {
-        if (!isHeard()) return inner.forget(key, policies);
-        const message = { operation: 'forget', policies, ...keysOf([{ key }]) } as const;
-        return traced(channel, hooks, message, () => inner.forget(key, policies));
-      },
-      history(key, policy) {
-        if (!isHeard()) return inner.history(key, policy);
-        const message = { operation: 'history', policies: [policy], ...keysOf([{ key }]) } as const;
-        return traced(channel, hooks, message, () => inner.history(key, policy));
-      },
-    };
-  };
+  if (channel === undefined && !hasHooks) return (inner) => checkStore(inner, 'telemetry(...)(store)');
+  const isHeard = (): boolean => hasHooks || (channel !== undefined && hasSubscribers(channel));
+  return layerOf('telemetry', (inner) => (question) => {
+    if ((at === 'attempt' && question.verb !== 'attempt') || !isHeard()) return inner.ask(question);
+    return traced(channel, hooks, messageOf(question, keys), () => inner.ask(question));
+  });
 }
 
-function passing(inner: Store): Store {
+function messageOf(question: Question, withKeys: boolean): TelemetryMessage {
+  const { verb } = question;
+  const items = itemsOf(question);
   return {
-    decide: (checks, options) => inner.decide(checks, options),
-    change: (changes) => inner.change(changes),
-    forget: (key, policies) => inner.forget(key, policies),
-    history: (key, policy) => inner.history(key, policy),
+    operation: verb,
+    policies: items.map(({ policy }) => policy),
+    ...(verb === 'attempt' ? { costs: checksOf(question).map(({ cost }) => cost), dryRun: question.dryRun } : {}),
+    ...(verb === 'change' ? { verbs: question.changes.map((change) => change.verb) } : {}),
+    ...(withKeys ? { keys: items.map(({ key }) => key) } : {}),
   };
 }
 
-function attemptMessage(checks: readonly Check[], dryRun: boolean): TelemetryMessage {
-  return { operation: 'decide', policies: checks.map(policyOf), costs: checks.map(({ cost }) => cost), dryRun };
-}
-
-function policyOf({ policy }: { readonly policy: Policy }): Policy {
-  return policy;
+function itemsOf(question: Question): readonly { readonly key: string; readonly policy: Policy }[] {
+  switch (question.verb) {
+    case 'attempt':
+      return checksOf(question);
+    case 'change':
+      return question.changes;
+    case 'forget':
+      return question.policies.map((policy) => ({ key: question.key, policy }));
+    case 'history':
+      return [question];
+  }
 }
 
 type Hooks = Pick<TelemetryOptions, 'onDenied' | 'onError'>;
 
 /** The stages are those of Node's own TracingChannel: start and end around the call, asyncStart and asyncEnd around a later answer. */
-function traced<T>(
+function traced(
   channel: TracingChannel | undefined,
   hooks: Hooks,
   message: TelemetryMessage,
-  ask: () => MaybePromise<T>,
-): MaybePromise<T> {
-  const run = (): MaybePromise<T> => {
+  ask: () => MaybePromise<Answer>,
+): MaybePromise<Answer> {
+  const run = (): MaybePromise<Answer> => {
     try {
-      const answer = ask();
-      if (isPromise(answer)) return tracedLater(channel, hooks, message, answer);
-      succeeded(hooks, message, answer);
-      return answer;
+      return either<Answer, MaybePromise<Answer>>(
+        ask(),
+        (answer) => {
+          succeeded(hooks, message, answer);
+          return answer;
+        },
+        (answer) => tracedLater(channel, hooks, message, answer),
+      );
     } catch (error) {
       failed(channel, hooks, message, error);
       throw error;
@@ -131,12 +111,12 @@ function traced<T>(
   return channel === undefined ? run() : channel.start.runStores(message, run);
 }
 
-function tracedLater<T>(
+function tracedLater(
   channel: TracingChannel | undefined,
   hooks: Hooks,
   message: TelemetryMessage,
-  answer: Promise<T>,
-): Promise<T> {
+  answer: Promise<Answer>,
+): Promise<Answer> {
   const settled = (): void => {
     channel?.asyncStart.publish(message);
     channel?.asyncEnd.publish(message);
@@ -155,12 +135,10 @@ function tracedLater<T>(
   );
 }
 
-function succeeded({ onDenied }: Hooks, message: TelemetryMessage, answer: unknown): void {
-  if (message.operation !== 'decide' && message.operation !== 'change') return;
-  const result = answer as Verdicts;
-  message.result = result;
-  const isAttempt = message.operation === 'decide' && message.dryRun !== true;
-  if (isAttempt && result.verdicts.some(({ allowed }) => !allowed)) callHook(onDenied, message);
+function succeeded({ onDenied }: Hooks, message: TelemetryMessage, answer: Answer): void {
+  message.result = answer;
+  const isAttempt = message.operation === 'attempt' && message.dryRun !== true;
+  if (isAttempt && answer.decisions.some(({ allowed }) => !allowed)) callHook(onDenied, message);
 }
 
 function failed(
@@ -184,13 +162,9 @@ interface Channel {
 const STAGES = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const;
 type TracingChannel = Readonly<Record<(typeof STAGES)[number], Channel>> & { readonly hasSubscribers?: boolean };
 
-interface Platform {
-  readonly process?: { getBuiltinModule?(name: string): unknown };
-}
-
 function tracingChannel(name: string): TracingChannel | undefined {
-  const found = (globalThis as Platform).process?.getBuiltinModule?.('node:diagnostics_channel');
-  return (found as { tracingChannel?(name: string): TracingChannel } | undefined)?.tracingChannel?.(name);
+  const found = nodeModule('node:diagnostics_channel') as { tracingChannel?(name: string): TracingChannel } | undefined;
+  return found?.tracingChannel?.(name);
 }
 
 /** Bun does not say so for the whole, and a platform that does not say it at all is taken to be listening. */
@@ -209,10 +183,5 @@ function checkOptions(options: TelemetryOptions): Hooks & { at: 'attempt' | 'sto
 
 export function checkPlace(at: unknown, path: string): 'attempt' | 'store' {
   if (at === 'attempt' || at === 'store') return at;
-  throw new SluiceError({
-    code: 'SLUICE_INVALID_OPTION',
-    path,
-    expected: "'attempt' or 'store'",
-    got: typeof at === 'string' ? at : Kind.of(at),
-  });
+  throw invalidOption(path, "'attempt' or 'store'", typeof at === 'string' ? at : Kind.of(at));
 }

@@ -1,17 +1,16 @@
 /**
- * Verbs that change what is spent without asking whether it fits: one call to the store, one change for each policy, all of them or
+ * Verbs that change what is spent without asking whether it fits: one question to the store, one change for each policy, all of them or
  * none. They answer with what a look (cost 0) sees afterwards.
  */
-import { checkCost, checkKey } from '../model/attempt.ts';
 import type { RateLimitResult } from '../model/decision.ts';
 import { type Duration, parseDuration, toMicros } from '../model/duration.ts';
-import { checkOptionNames } from '../model/options.ts';
+import type { MaybePromise } from '../model/maybe-promise.ts';
 import type { Policy } from '../model/policy.ts';
+import { checkResult, isSpentInStore, spentOf } from '../model/spent.ts';
 import type { Change, Store } from '../model/store.ts';
-import { type AttemptOptions, ask, type ContextOption, type Core } from './core.ts';
-import { resultOf } from './result.ts';
-import { checkResult, isSpentInStore, spentOf } from './spent.ts';
+import { type AttemptOptions, ask, type ContextOption, type Core, called } from './core.ts';
 
+/** What `refund` takes besides its key. */
 export interface RefundOptions<Context> extends AttemptOptions<Context> {
   /**
    * The result of the attempt that is given back. With it a refund is exact: never more comes back than is still missing because of
@@ -40,49 +39,35 @@ export interface ChangeVerbs<Context> {
   unblock(key: string, options?: ContextOption<Context>): Promise<RateLimitResult>;
 }
 
-export function changeVerbs<Context>({ store, policiesFor, freed }: Core<Context>): ChangeVerbs<Context> {
+export function changeVerbs<Context>(core: Core<Context>): ChangeVerbs<Context> {
+  const { store, freed } = core;
   return {
-    async refund(key, options = {}) {
-      checkOptionNames(options, ['cost', 'of', 'context'], 'refund');
-      const { cost = 1, of, context } = options;
-      checkKey(key);
-      checkCost(cost);
-      const policies = policiesFor(context);
+    async refund(key, options) {
+      const { cost, of, policies } = called(core, 'refund', ['cost', 'of'], key, options);
       if (of !== undefined) checkResult(of, key, policies, 'refund.of');
       const result = await refund(store, key, policies, cost, of);
       if (result.changed > 0) freed(key);
       return result;
     },
-    async penalize(key, options = {}) {
-      checkOptionNames(options, ['cost', 'context'], 'penalize');
-      const { cost = 1, context } = options;
-      return penalize(store, checkKey(key), policiesFor(context), checkCost(cost));
+    async penalize(key, options) {
+      const { cost, policies } = called(core, 'penalize', ['cost'], key, options);
+      return penalize(store, key, policies, cost);
     },
-    async block(key, duration, options = {}) {
-      checkOptionNames(options, ['context'], 'block');
-      checkKey(key);
+    async block(key, duration, options) {
+      const { policies } = called(core, 'block', [], key, options);
       const micros = toMicros(parseDuration(duration, 'block.duration'));
-      const policies = policiesFor(options.context);
-      return looked(
-        store,
-        policies.map((policy) => ({ key, policy, verb: 'block', duration: micros })),
-      );
+      return change(store, key, policies, () => ({ verb: 'block', duration: micros }));
     },
-    async unblock(key, options = {}) {
-      checkOptionNames(options, ['context'], 'unblock');
-      checkKey(key);
-      const policies = policiesFor(options.context);
-      const result = await looked(
-        store,
-        policies.map((policy) => ({ key, policy, verb: 'unblock' })),
-      );
+    async unblock(key, options) {
+      const { policies } = called(core, 'unblock', [], key, options);
+      const result = await change(store, key, policies, () => ({ verb: 'unblock' }));
       freed(key);
       return result;
     },
   };
 }
 
-/** What somebody else than the store has spent is not the store's to give back. */
+/** What was spent elsewhere is not the store's to give back. `spentCost` is what the attempt took, if that is more than what is given back. */
 export async function refund(
   store: Store,
   key: string,
@@ -92,30 +77,34 @@ export async function refund(
   spentCost = cost,
 ): Promise<ChangeResult> {
   if (of !== undefined && !isSpentInStore(of)) return { ...(await ask(store, key, policies, 0)), changed: 0 };
-  return changed(
-    store,
-    policies.map((policy) => {
-      const spent = of === undefined ? undefined : spentOf(of, key, policy, spentCost);
-      return { key, policy, verb: 'refund', cost, spent };
-    }),
-  );
+  return changeUnits(store, key, policies, (policy) => ({
+    verb: 'refund',
+    cost,
+    spent: of === undefined ? undefined : spentOf(of, key, policy, spentCost),
+  }));
 }
 
 export function penalize(store: Store, key: string, policies: readonly Policy[], cost: number): Promise<ChangeResult> {
-  return changed(
-    store,
-    policies.map((policy) => ({ key, policy, verb: 'penalize', cost })),
-  );
+  return changeUnits(store, key, policies, () => ({ verb: 'penalize', cost }));
 }
 
-async function looked(store: Store, changes: readonly Change[]): Promise<RateLimitResult> {
-  return resultOf(changes, await store.change(changes));
+/** A change, whatever its key and policy. */
+type Amount = Change extends infer Each ? (Each extends Change ? Omit<Each, 'key' | 'policy'> : never) : never;
+
+/** The same under each policy. */
+function change(
+  store: Store,
+  key: string,
+  policies: readonly Policy[],
+  amountOf: (policy: Policy) => Amount,
+): MaybePromise<RateLimitResult> {
+  const changes = policies.map((policy) => ({ key, policy, ...amountOf(policy) }) as Change);
+  return store.ask({ verb: 'change', changes });
 }
 
-async function changed(store: Store, changes: readonly Change[]): Promise<ChangeResult> {
-  const answer = await store.change(changes);
-  const units = answer.verdicts.map((verdict) => wholeIfClose(verdict.changed ?? 0));
-  return { ...resultOf(changes, answer), changed: Math.min(...units) };
+async function changeUnits(...of: Parameters<typeof change>): Promise<ChangeResult> {
+  const answer = await change(...of);
+  return { ...answer, changed: Math.min(...answer.decisions.map(({ changed }) => wholeIfClose(changed ?? 0))) };
 }
 
 /** As everywhere, what is within a billionth of a whole unit is that unit. */

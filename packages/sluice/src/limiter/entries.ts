@@ -1,10 +1,10 @@
 /** Several keys in one attempt, such as a user and everyone together: they spend from all of their policies, or from none. */
-import { checkCost, checkKey } from '../model/attempt.ts';
-import { Kind, SluiceError } from '../model/errors.ts';
-import { checkOptionNames } from '../model/options.ts';
-import { checkPolicy, type Policy } from '../model/policy.ts';
+
+import { Kind, wrong } from '../model/errors.ts';
+import { checkOptionNames, invalidOption } from '../model/options.ts';
+import { invalidPolicy, type Policy } from '../model/policy.ts';
 import type { Check } from '../model/store.ts';
-import { checkPolicies, MAX_POLICIES } from './policies.ts';
+import { checkCost, checkKey, checkOne, checkPolicies, MAX_POLICIES } from './core.ts';
 
 /** One key of an attempt, what it spends, and from what. */
 export interface AttemptEntry {
@@ -17,12 +17,16 @@ export interface AttemptEntry {
   readonly policies?: readonly Policy[] | undefined;
 }
 
-export function checksOf(entries: unknown, verb: string, ownPolicies: () => readonly Policy[]): readonly Check[] {
+export function checksOfEntries(
+  entries: unknown,
+  verb: string,
+  ownPolicies: () => readonly Policy[],
+): readonly Check[] {
   if (!Array.isArray(entries)) throw checkKey(entries);
-  if (entries.length === 0) throw invalid(verb, 'a key, or entries of at least one', entries);
+  if (entries.length === 0) throw invalidOption(verb, 'a key, or entries of at least one', entries);
   const checks = Array.from(entries, (entry, index) => checksOfOne(entry, `${verb}[${index}]`, ownPolicies)).flat();
   if (checks.length > MAX_POLICIES) {
-    throw invalid(verb, `at most ${MAX_POLICIES} policies in one attempt`, new Kind(String(checks.length)));
+    throw invalidOption(verb, `at most ${MAX_POLICIES} policies in one attempt`, new Kind(String(checks.length)));
   }
   refuseDuplicates(checks, verb);
   return checks;
@@ -34,11 +38,11 @@ function checksOfOne(entry: unknown, path: string, ownPolicies: () => readonly P
   checkKey(key, `${path}.key`);
   checkCost(cost, `${path}.cost`);
   if (policy !== undefined && policies !== undefined) {
-    throw invalid(path, 'policy, policies or neither', new Kind('both'), 'SLUICE_INVALID_POLICY');
+    throw invalidPolicy(path, 'policy, policies or neither', new Kind('both'));
   }
   const chosen =
     policy !== undefined
-      ? [checkPolicy(policy, `${path}.policy`)]
+      ? [checkOne(policy, `${path}.policy`)]
       : policies !== undefined
         ? checkPolicies(policies, `${path}.policies`)
         : ownPolicies();
@@ -51,17 +55,8 @@ function refuseDuplicates(checks: readonly Check[], path: string): void {
   for (const { key, policy } of checks) {
     const name = JSON.stringify([key, policy.name]);
     if (seen.has(name)) {
-      throw invalid(path, 'each policy once for a key', new Kind(`${policy.name} twice`), 'SLUICE_DUPLICATE_POLICY');
+      throw wrong('SLUICE_DUPLICATE_POLICY', path, 'each policy once for a key', new Kind(`${policy.name} twice`));
     }
     seen.add(name);
   }
-}
-
-function invalid(
-  path: string,
-  expected: string,
-  got: unknown,
-  code: SluiceError['code'] = 'SLUICE_INVALID_OPTION',
-): SluiceError {
-  return new SluiceError({ code, path, expected, got });
 }

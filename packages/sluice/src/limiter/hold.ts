@@ -5,22 +5,23 @@
  * A hold is settled once. The first call ends it whatever becomes of it: when its answer is lost it may have been carried out, so a
  * second one could give the same units back again.
  */
-import { checkCost, checkKey } from '../model/attempt.ts';
+
 import { readMicros } from '../model/clock.ts';
 import type { RateLimitResult } from '../model/decision.ts';
 import { type Duration, parseDuration, toMicros } from '../model/duration.ts';
-import { Kind, SluiceError } from '../model/errors.ts';
-import { checkOptionNames } from '../model/options.ts';
+import { Kind, type SluiceError, wrong } from '../model/errors.ts';
 import type { Policy } from '../model/policy.ts';
+import { isSpentInStore } from '../model/spent.ts';
 import { type ChangeResult, penalize, refund } from './changes.ts';
-import { type AttemptOptions, ask, type Core } from './core.ts';
-import { isSpentInStore } from './spent.ts';
+import { type AttemptOptions, ask, type Core, called, checkCost } from './core.ts';
 
+/** What `reserve` takes besides the key. */
 export interface ReserveOptions<Context> extends AttemptOptions<Context> {
   /** How long a settlement may give units back, counted in this process from before the reserve was sent. Default: 1 minute. */
   readonly ttl?: Duration | undefined;
 }
 
+/** Units that are reserved until you know what they were used for. Made by `limiter.reserve(key, { cost })`; end it with `commit` or `cancel`. */
 export interface Hold {
   /** Whether the units are there to be used. A hold that was denied holds nothing: there is nothing to settle. */
   readonly allowed: boolean;
@@ -50,15 +51,10 @@ const DEFAULT_TTL = '1m';
 export async function reserve<Context>(
   core: Core<Context>,
   key: string,
-  options: ReserveOptions<Context> = {},
+  options?: ReserveOptions<Context>,
 ): Promise<Hold> {
-  checkOptionNames(options, ['cost', 'ttl', 'context'], 'reserve');
-  const { cost = 1, ttl = DEFAULT_TTL, context } = options;
-  checkKey(key);
-  checkCost(cost);
-  const ttlMs = parseDuration(ttl, 'reserve.ttl');
-  const policies = core.policiesFor(context);
-  const expiresAt = readMicros(core.timers.clock) + toMicros(ttlMs);
+  const { cost, policies, ttl = DEFAULT_TTL } = called(core, 'reserve', ['cost', 'ttl'], key, options);
+  const expiresAt = toMicros(parseDuration(ttl, 'reserve.ttl')) + readMicros(core.timers.clock);
   const result = await ask(core.store, key, policies, cost);
   return holdOf(core, { key, policies, cost, result, expiresAt });
 }
@@ -80,7 +76,7 @@ function holdOf<Context>(core: Core<Context>, reservation: Reservation): Hold {
     if (ended !== undefined) throw alreadySettled(verb, ended);
     const expired = readMicros(core.timers.clock) >= expiresAt;
     ended = 'settled already';
-    const change = await settled(core, reservation, actual, expired);
+    const change = await settleIn(core, reservation, actual, expired);
     return { ...change, missing: Math.max(0, actual - cost - change.changed), expired };
   };
 
@@ -93,7 +89,7 @@ function holdOf<Context>(core: Core<Context>, reservation: Reservation): Hold {
   };
 }
 
-async function settled<Context>(
+async function settleIn<Context>(
   { store, freed }: Core<Context>,
   { key, policies, cost, result }: Reservation,
   actual: number,
@@ -107,10 +103,10 @@ async function settled<Context>(
 }
 
 function alreadySettled(verb: string, ended: string): SluiceError {
-  return new SluiceError({
-    code: 'SLUICE_HOLD_SETTLED',
-    path: `hold.${verb}`,
-    expected: 'a hold that is allowed and not settled yet',
-    got: new Kind(`one that was ${ended}`),
-  });
+  return wrong(
+    'SLUICE_HOLD_SETTLED',
+    `hold.${verb}`,
+    'a hold that is allowed and not settled yet',
+    new Kind(`one that was ${ended}`),
+  );
 }

@@ -1,37 +1,33 @@
-/** Policies and a store: the object a user holds. It checks what it is given, asks the store once, and says the answer. */
-import { checkCost, checkKey } from '../model/attempt.ts';
+/** Policies and a store: the object a user holds. It checks what it is given, asks the store once, and hands on the answer. */
+
 import type { HistoryEntry, RateLimitResult } from '../model/decision.ts';
-import { SluiceError } from '../model/errors.ts';
-import { checkOptionNames } from '../model/options.ts';
-import type { Policy } from '../model/policy.ts';
-import {
-  type Check,
-  checkIsLog,
-  checkStore,
-  type DecideOptions,
-  type MaybePromise,
-  type Store,
-  type Verdicts,
-} from '../model/store.ts';
+import type { MaybePromise } from '../model/maybe-promise.ts';
+import { checkOptionNames, invalidOption } from '../model/options.ts';
+import { type Policy, ruleOf } from '../model/policy.ts';
+import { exactMicros, withKeys } from '../model/result.ts';
+import { attemptOf, checkStore, NOTHING_ELSE, noHistory, type Store } from '../model/store.ts';
 import { type WaitVerbs, waitVerbs } from './acquire.ts';
 import { type ChangeVerbs, changeVerbs } from './changes.ts';
-import type { AttemptOptions, ContextOption, Core } from './core.ts';
-import { type AttemptEntry, checksOf } from './entries.ts';
+import {
+  type AttemptOptions,
+  attemptOn,
+  type ContextOption,
+  type Core,
+  called,
+  checkCost,
+  checkKey,
+  type PolicyOptions,
+  policyChooser,
+} from './core.ts';
+import { type AttemptEntry, checksOfEntries } from './entries.ts';
 import { type Hold, type ReserveOptions, reserve } from './hold.ts';
 import { Lines } from './lines.ts';
-import { type PolicyOptions, policyChooser } from './policies.ts';
-import { keyedResultOf, resultOf, resultOfOne } from './result.ts';
+import { warnOfSharing } from './sharing.ts';
 import { checkTimers, systemTimers, type Timers } from './sleep.ts';
 
-export type { AcquireOptions } from './acquire.ts';
-export type { ChangeResult, RefundOptions } from './changes.ts';
-export type { AttemptOptions, ContextOption } from './core.ts';
-export type { AttemptEntry } from './entries.ts';
-export type { Hold, ReserveOptions, Settlement } from './hold.ts';
-export type { PolicyChoice } from './policies.ts';
-export type { Sleep, Timers } from './sleep.ts';
-
+/** What `limiterOver` takes: one policy, several, or a function that chooses; and a store. */
 export interface LimiterOptions<Context> extends PolicyOptions<Context> {
+  /** Where the state is kept, such as `redisStore(client)`. */
   readonly store: Store;
   /** How many may wait for one key in `acquire` and `schedule`. Default: 10,000. */
   readonly queueLimit?: number | undefined;
@@ -45,138 +41,161 @@ interface AttemptForms<Context> {
   attempt(entries: readonly AttemptEntry[], options?: ContextOption<Context>): Promise<RateLimitResult>;
 }
 
-/** One key, or several at once: `attempt('user:42', { cost: 5 })`, `attempt([{ key: 'user:42', cost: 5 }, { key: 'everyone', policy }])`. */
-export type AttemptVerb<Context> = AttemptForms<Context>['attempt'] & AtOnce<Context>;
+/**
+ * One key, or several in one attempt: `attempt('user:42', { cost: 5 })`, `attempt([{ key: 'user:42', cost: 5 }, { key: 'everyone', policy }])`.
+ */
+export type AttemptVerb<Context> = AttemptForms<Context>['attempt'] & Synchronous<Context>;
 
 /**
  * For servers, where a promise costs more than the decision: the same of one key, answered without a promise by a store that never waits.
  * Then it throws where the verb rejects. It belongs to the function `attempt` itself, so that a limiter with an `attempt` of its own is never
  * bypassed.
  */
-interface AtOnce<Context> {
+interface Synchronous<Context> {
   atOnce?(key: string, options?: AttemptOptions<Context>): MaybePromise<RateLimitResult>;
 }
 
+/** Policies and a store, with the verbs to use them. Made by `createLimiter`. */
 export interface Limiter<Context = unknown> extends ChangeVerbs<Context>, WaitVerbs<Context> {
   /** What holds for every attempt; undefined when a function chooses. Headers tell their windows from it. */
   readonly policies: readonly Policy[] | undefined;
-  /** May this key spend this cost now? Never rejects for "no". Of several keys all spend, or none does. */
+  /** Where the state is kept. */
+  readonly store: Store;
+  /**
+   * May this key spend this cost now? Never rejects for "no": look at `allowed`. Of several keys all spend, or none does.
+   *
+   * @example
+   * const { allowed, retryAfter } = await limiter.attempt('user:42');
+   */
   readonly attempt: AttemptVerb<Context>;
   /** What an attempt would be told, and nothing spent: `remaining` is what is there. Default cost: 1, as for an attempt. */
   readonly peek: AttemptVerb<Context>;
-  /** Spends an estimate now, to be settled once the truth is known. */
+  /** Spends an estimate now, to be settled once the actual cost is known. */
   reserve(key: string, options?: ReserveOptions<Context>): Promise<Hold>;
-  /** Makes the key as good as new. */
+  /** Gives the key its full limit again, and ends a block. */
   reset(key: string, options?: ContextOption<Context>): Promise<void>;
   /** When a sliding window log admitted what, within its window, oldest first. */
   history(key: string, options?: HistoryOptions<Context>): Promise<readonly HistoryEntry[]>;
 }
 
+/** What `history` takes besides its key. */
 export interface HistoryOptions<Context> extends ContextOption<Context> {
   /** Which one, when the limiter has several sliding window logs. */
   readonly policy?: string | undefined;
+  /** Only admissions after this Unix time in seconds. */
+  readonly after?: number | undefined;
+  /** At most so many. Default: all of them, asked for in pieces. */
+  readonly limit?: number | undefined;
 }
 
+/**
+ * A limiter over a store that you name. `createLimiter` is the same with a memory store by default; without that default a bundle is smaller.
+ *
+ * @example
+ * const limiter = limiterOver({ policy: tokenBucket({ capacity: 10, refillRate: 1 }), store: redisStore(client) });
+ * const { allowed } = await limiter.attempt('user:42');
+ */
 export function limiterOver<Context>(options: LimiterOptions<Context>): Limiter<Context> {
   const store = checkStore(options.store, 'createLimiter.store');
   const policiesFor = policyChooser(options);
   const lines = new Lines(options.queueLimit);
   const timers = options.timers === undefined ? systemTimers : checkTimers(options.timers, 'createLimiter.timers');
   const core: Core<Context> = { store, policiesFor, timers, freed: (key) => lines.wakeHeads(key) };
-
-  /** Throws what is refused, and answers without a promise where the store does. */
-  const ask = (
-    key: string,
-    options: AttemptOptions<Context> | undefined,
-    verb: string,
-    how?: DecideOptions,
-  ): MaybePromise<RateLimitResult> => {
-    if (options !== undefined) checkOptionNames(options, ATTEMPT_OPTIONS, verb);
-    checkKey(key);
-    const cost = options?.cost === undefined ? 1 : checkCost(options.cost);
-    const policies = policiesFor(options?.context);
-    const { one } = store.decide;
-    if (one !== undefined && how === undefined && policies.length === 1) {
-      const policy = policies[0]!;
-      return resultOfOne(policy, one(key, policy, cost));
-    }
-    const checks = policies.map((policy) => ({ key, policy, cost }));
-    const answer = store.decide(checks, how);
-    return 'then' in answer ? resultLater(checks, answer) : resultOf(checks, answer);
+  const isChosen = typeof (options.policy ?? options.policies) === 'function';
+  const constant = isChosen ? undefined : policiesFor();
+  if (constant !== undefined) warnOfSharing(store, constant);
+  const only = constant?.length === 1 ? constant[0] : undefined;
+  return {
+    policies: constant,
+    store,
+    attempt: attemptVerb(core, 'attempt', false, only),
+    peek: attemptVerb(core, 'peek', true, only),
+    reserve: (key, options) => reserve(core, key, options),
+    ...changeVerbs(core),
+    ...waitVerbs(core, lines),
+    async reset(key, options) {
+      const { policies } = called(core, 'reset', [], key, options);
+      await store.ask({ verb: 'forget', key, policies });
+      core.freed(key);
+    },
+    history: (key, options) => history(core, key, options),
   };
+}
 
-  /** One promise, whatever happens: an async function around a store that answers at once would make three. */
-  const decide = (
-    key: string,
-    options: AttemptOptions<Context> | undefined,
-    verb: string,
-    how?: DecideOptions,
+const ATTEMPT_OPTIONS = ['cost', 'context'] as const;
+
+function attemptVerb<Context>(
+  { store, policiesFor }: Core<Context>,
+  verb: string,
+  dryRun: boolean,
+  only: Policy | undefined,
+): AttemptVerb<Context> {
+  /** Throws what is refused, and answers without a promise where the store does. */
+  const atOnce = (key: string, options?: AttemptOptions<Context>): MaybePromise<RateLimitResult> => {
+    checkKey(key);
+    if (options === undefined) {
+      return store.ask(
+        only === undefined
+          ? attemptOn(key, policiesFor(), 1, dryRun)
+          : { verb: 'attempt', key, policy: only, cost: 1, and: NOTHING_ELSE, dryRun },
+      );
+    }
+    checkOptionNames(options, ATTEMPT_OPTIONS, verb);
+    const cost = options.cost === undefined ? 1 : checkCost(options.cost);
+    return store.ask(attemptOn(key, policiesFor(options.context), cost, dryRun));
+  };
+  const several = async (
+    entries: readonly AttemptEntry[],
+    options: ContextOption<Context> | undefined,
   ): Promise<RateLimitResult> => {
+    if (options !== undefined) checkOptionNames(options, ['context'], verb);
+    const checks = checksOfEntries(entries, verb, () => policiesFor(options?.context));
+    return withKeys(checks, await store.ask(attemptOf(checks, dryRun)));
+  };
+  /** One promise, whatever happens: an async function around a store that answers with a value would make three. */
+  const attempt = (
+    key: string | readonly AttemptEntry[],
+    options?: AttemptOptions<Context>,
+  ): Promise<RateLimitResult> => {
+    if (typeof key !== 'string' && typeof key === 'object') return several(key, options);
     try {
-      return Promise.resolve(ask(key, options, verb, how));
+      return Promise.resolve(atOnce(key, options));
     } catch (error) {
       return Promise.reject(error);
     }
   };
-
-  const decideSeveral = async (
-    entries: readonly AttemptEntry[],
-    options: ContextOption<Context> | undefined,
-    verb: string,
-    how?: DecideOptions,
-  ): Promise<RateLimitResult> => {
-    if (options !== undefined) checkOptionNames(options, ['context'], verb);
-    const checks = checksOf(entries, verb, () => policiesFor(options?.context));
-    return keyedResultOf(checks, await store.decide(checks, how));
-  };
-
-  const isChosen = typeof (options.policy ?? options.policies) === 'function';
-  const constant = isChosen ? undefined : policiesFor();
-  const verbOf = (verb: string, how?: DecideOptions): AttemptVerb<Context> =>
-    Object.assign(
-      (key: Keys, options?: AttemptOptions<Context>) =>
-        typeof key === 'string' ? decide(key, options, verb, how) : decideSeveral(key, options, verb, how),
-      { atOnce: (key: string, options?: AttemptOptions<Context>) => ask(key, options, verb, how) },
-    );
-  return {
-    policies: constant,
-    attempt: verbOf('attempt'),
-    peek: verbOf('peek', DRY_RUN),
-    reserve: (key, options) => reserve(core, key, options),
-    ...changeVerbs(core),
-    ...waitVerbs(core, lines),
-    async reset(key, options = {}) {
-      checkOptionNames(options, ['context'], 'reset');
-      await store.forget(checkKey(key), policiesFor(options.context));
-      lines.wakeHeads(key);
-    },
-    async history(key, options = {}) {
-      checkOptionNames(options, ['context', 'policy'], 'history');
-      return store.history(checkKey(key), logAmong(policiesFor(options.context), options.policy));
-    },
-  };
+  return Object.assign(attempt, { atOnce }) as AttemptVerb<Context>;
 }
 
-type Keys = string | readonly AttemptEntry[];
+/** Entries in one question: few enough that the store is not kept from answering others. */
+const HISTORY_PIECE = 1000;
 
-const ATTEMPT_OPTIONS = ['cost', 'context'] as const;
-const DRY_RUN = { dryRun: true } as const;
-
-function resultLater(checks: readonly Check[], answer: Promise<Verdicts>): Promise<RateLimitResult> {
-  return answer.then((verdicts) => resultOf(checks, verdicts));
+async function history<Context>(
+  core: Core<Context>,
+  key: string,
+  options?: HistoryOptions<Context>,
+): Promise<readonly HistoryEntry[]> {
+  const request = called<Context, HistoryOptions<Context>>(core, 'history', ['policy', 'after', 'limit'], key, options);
+  const policy = logAmong(request.policies, request.policy);
+  const limit = request.limit === undefined ? Number.POSITIVE_INFINITY : checkCost(request.limit, 'history.limit');
+  const entries: HistoryEntry[] = [];
+  let after = request.after === undefined ? Number.NEGATIVE_INFINITY : exactMicros(request.after);
+  for (let isAll = false; !isAll && entries.length < limit; ) {
+    const most = Math.min(HISTORY_PIECE, limit - entries.length);
+    const { history: piece = [] } = await core.store.ask({ verb: 'history', key, policy, after, most });
+    entries.push(...piece);
+    isAll = piece.length < most;
+    if (!isAll) after = exactMicros(piece.at(-1)!.at);
+  }
+  return entries;
 }
 
 /** The log that is asked for by name, or the only one there is. */
 function logAmong(policies: readonly Policy[], name: string | undefined): Policy {
-  const logs = policies.filter(({ algorithm }) => algorithm === 'sliding-window-log');
+  const logs = policies.filter((policy) => ruleOf(policy).entries !== undefined);
   const found = name === undefined ? logs : policies.filter((policy) => policy.name === name);
-  if (found.length === 1) return checkIsLog(found[0]!);
-  if (name === undefined && found.length === 0) return checkIsLog(policies[0]!);
+  if (found.length === 1 && ruleOf(found[0]!).entries !== undefined) return found[0]!;
+  if (found.length === 1 || logs.length === 0) throw noHistory(found[0] ?? policies[0]!);
   const names = (name === undefined ? logs : policies).map((policy) => policy.name).join(', ');
-  throw new SluiceError({
-    code: 'SLUICE_INVALID_OPTION',
-    path: 'history.policy',
-    expected: `the name of a policy of this limiter: ${names}`,
-    got: name,
-  });
+  throw invalidOption('history.policy', `the name of a policy of this limiter: ${names}`, name);
 }

@@ -3,8 +3,11 @@
  * cannot be set beyond 24 days. A sleep does neither: it counts in whole milliseconds, upwards, and goes on until the time has passed
  * on a clock that never steps back.
  */
+
 import { type Clock, checkClock, monotonicClock } from '../model/clock.ts';
-import { Kind, SluiceError } from '../model/errors.ts';
+import { Kind } from '../model/errors.ts';
+import { invalidOption } from '../model/options.ts';
+import { LONGEST_TIMER_MS } from '../model/timer.ts';
 
 /**
  * Resolves once so many milliseconds have passed, or as soon as the signal aborts. Never before, never rejects, and leaves neither a
@@ -18,9 +21,6 @@ export interface Timers {
   readonly clock: Clock;
   readonly sleep: Sleep;
 }
-
-/** A longer timer would ring at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemTimers: Timers = { clock: monotonicClock, sleep: sleepOnTimer };
 
@@ -46,10 +46,5 @@ function nap(ms: number, signal: AbortSignal): Promise<void> {
 export function checkTimers(timers: unknown, path: string): Timers {
   const { clock, sleep } = (timers ?? {}) as Partial<Timers>;
   if (typeof sleep === 'function') return { clock: checkClock(clock, `${path}.clock`), sleep };
-  throw new SluiceError({
-    code: 'SLUICE_INVALID_OPTION',
-    path,
-    expected: 'an object with a clock and sleep(ms, signal): Promise<void>',
-    got: Kind.of(timers),
-  });
+  throw invalidOption(path, 'an object with a clock and sleep(ms, signal): Promise<void>', Kind.of(timers));
 }

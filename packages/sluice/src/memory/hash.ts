@@ -1,56 +1,66 @@
 /**
- * A seeded 64-bit hash of a key: HalfSipHash-1-3, made for 32-bit arithmetic, which is what JavaScript has. The table keeps the
- * hash instead of the key, so it must be one for which nobody outside can find two keys that meet: the seed is random for
- * each store. By chance, one pair among ten million keys meets with a probability of 3 in a million.
+ * A secret 64-bit hash of a key. The table keeps the hash instead of the key, so nobody outside may be able to find two keys that meet: each
+ * piece of the key is multiplied with random numbers of its place, which are drawn for each store, and of the sums the upper halves count.
+ * Any two keys, however they were chosen, meet with a probability of 1 in 2^64 ("multilinear hashing"). Of ten million keys one pair meets
+ * with a probability of 3 in a million.
  */
-export interface Hash {
-  low: number;
-  high: number;
-}
 
-export type HashKey = (key: string) => Hash;
+/** Pieces until the numbers are used again. A longer key is hashed in parts. */
+const PIECES = 512;
+const LANES = 4;
+const UPPER = -65_536;
+/** Marks a piece that is one UTF-16 unit; others are two that are one byte each. */
+const ALONE = 65_536;
 
-/** The hash function of one seed. It answers in the same object each time: read it before the next call. */
-export function seededHash(seedLow: number, seedHigh: number): HashKey {
-  const hash: Hash = { low: 0, high: 0 };
-  return (key) => {
-    let a = seedLow;
-    let b = seedHigh ^ 0xee;
-    let c = 0x6c796765 ^ seedLow;
-    let d = 0x74656462 ^ seedHigh;
-    const { length } = key;
-    const last = length & ~1;
-    // One round takes in two UTF-16 units, the last one the length and an odd unit; three rounds finish each half.
-    for (let at = 0; at <= last + 12; at += 2) {
-      let word = 0;
-      if (at < last) word = key.charCodeAt(at) | (key.charCodeAt(at + 1) << 16);
-      else if (at === last) word = (length << 16) | (last < length ? key.charCodeAt(last) : 0);
-      else if (at === last + 2) c ^= 0xee;
-      else if (at === last + 8) {
-        hash.low = b ^ d;
-        b ^= 0xdd;
+export class KeyHash {
+  /** The hash of the key that was last given to `of`. Never both 0: that means an empty slot in the table. */
+  low = 0;
+  high = 0;
+  readonly #factors: Int32Array;
+
+  constructor() {
+    this.#factors = crypto.getRandomValues(new Int32Array(LANES * (PIECES + 1)));
+  }
+
+  of(key: string): void {
+    const factors = this.#factors;
+    let text = key;
+    let at = 0;
+    let place = LANES;
+    let a = factors[0]!;
+    let b = factors[1]!;
+    let c = factors[2]!;
+    let d = factors[3]!;
+    while (at < text.length) {
+      if (place === factors.length) {
+        // What was hashed so far begins the next part.
+        text = String.fromCharCode(a >>> 16, b >>> 16, c >>> 16, d >>> 16) + text.slice(at);
+        at = 0;
+        place = 0;
       }
-      d ^= word;
-      a = (a + b) | 0;
-      b = ((b << 5) | (b >>> 27)) ^ a;
-      a = (a << 16) | (a >>> 16);
-      c = (c + d) | 0;
-      d = ((d << 8) | (d >>> 24)) ^ c;
-      a = (a + d) | 0;
-      d = ((d << 7) | (d >>> 25)) ^ a;
-      c = (c + b) | 0;
-      b = ((b << 13) | (b >>> 19)) ^ c;
-      c = (c << 16) | (c >>> 16);
-      a ^= word;
+      let piece = text.charCodeAt(at);
+      at += 1;
+      const next = piece < 256 && at < text.length ? text.charCodeAt(at) : 256;
+      if (next < 256) {
+        piece |= next << 8;
+        at += 1;
+      } else piece |= ALONE;
+      // Never 0: so a key differs from itself with something behind it.
+      piece += 1;
+      a = (a + Math.imul(factors[place]!, piece)) | 0;
+      b = (b + Math.imul(factors[place + 1]!, piece)) | 0;
+      c = (c + Math.imul(factors[place + 2]!, piece)) | 0;
+      d = (d + Math.imul(factors[place + 3]!, piece)) | 0;
+      place += LANES;
     }
-    hash.high = b ^ d;
-    // Two zeros mean an empty slot in the table.
-    if (hash.low === 0 && hash.high === 0) hash.low = 1;
-    return hash;
-  };
-}
-
-export function randomHash(): HashKey {
-  const [low = 0, high = 0] = crypto.getRandomValues(new Int32Array(2));
-  return seededHash(low, high);
+    // Sums of keys that follow one another stand in rows: mixed, so that they are spread, and reversibly, so that no two more meet.
+    let low = (a & UPPER) | (b >>> 16);
+    let high = (c & UPPER) | (d >>> 16);
+    high ^= Math.imul(low ^ (low >>> 15), 0x85ebca6b);
+    low ^= Math.imul(high ^ (high >>> 13), 0xc2b2ae35);
+    high ^= Math.imul(low ^ (low >>> 16), 0x27d4eb2f);
+    this.low = low;
+    this.high = high;
+    if (this.low === 0 && this.high === 0) this.low = 1;
+  }
 }

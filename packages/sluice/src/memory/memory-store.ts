@@ -1,200 +1,333 @@
 /**
- * The embedded store: everything in this process, decided at once. Nothing in it waits or runs by itself: there is no timer.
- * Old states are collected a few at a time by the attempts that come along, and `maxKeys` bounds the memory.
+ * The embedded store: everything in this process, decided synchronously. Nothing in it waits or runs by itself: there is no timer.
+ * Old states are collected a few at a time by the attempts that come along, and `maxKeys` and `maxBytes` bound the memory.
  */
-import { copyOf, type Step } from '../model/algorithm.ts';
 import { type Clock, checkClock, readMicros, systemClock } from '../model/clock.ts';
-import type { HistoryEntry } from '../model/decision.ts';
-import { SluiceError } from '../model/errors.ts';
-import { checkOptionNames } from '../model/options.ts';
-import { limitOf, type Policy } from '../model/policy.ts';
-import {
-  type Answer,
-  type Change,
-  type Check,
-  checkIsLog,
-  type DecideOptions,
-  type ShortWay,
-  type Store,
-  type Verdict,
-  type Verdicts,
-} from '../model/store.ts';
-import { Blocks, refused } from './blocks.ts';
-import { makeRoom } from './eviction.ts';
-import type { LogTable } from './log-table.ts';
-import type { Table } from './table.ts';
-import { Tables } from './tables.ts';
+import { checkCount, checkOptionNames } from '../model/options.ts';
+import { type Policy, ruleOf } from '../model/policy.ts';
+import { answerOf } from '../model/result.ts';
+import type { Rule } from '../model/rule.ts';
+import { type Numbers, Step } from '../model/step.ts';
+import type { Answer, Question, Store } from '../model/store.ts';
+import { answer, change, refuseIfBlocked, type States } from '../store/states.ts';
+import { KeyHash } from './hash.ts';
+import type { Held } from './shard.ts';
+import { type Candidate, type KeptRule, Table } from './table.ts';
 
+/** What `memoryStore` takes. */
 export interface MemoryStoreOptions {
   /** Default: the system's clock. */
   readonly clock?: Clock | undefined;
   /**
-   * States kept at most, counted over all policies. Default: 1,000,000, which is some 70 MB when full of anything but logs.
-   * When it is reached, the least constrained state makes room: a flood of new keys never frees a key that is limited.
+   * States kept at most, counted over all policies. Default: 1,000,000. When it is reached, the least constrained state makes room: a
+   * flood of new keys never frees a key that is limited.
    */
   readonly maxKeys?: number | undefined;
+  /**
+   * Bytes of states kept at most, about. Default: 134,217,728 (128 MiB), which is more than a million keys of any algorithm but the sliding
+   * window log, which keeps an entry of 16 bytes for each admission.
+   */
+  readonly maxBytes?: number | undefined;
 }
 
+/** What a memory store holds right now. Made by `store.stats()`. */
 export interface MemoryStoreStats {
   /** States held right now. */
   readonly keys: number;
-  /** States that had to make room before their time, ever. Above 0 means `maxKeys` is too small for the traffic. */
+  /** Bytes that the states take, about. */
+  readonly bytes: number;
+  /** States that had to make room before their time, ever. Above 0 means that `maxKeys` or `maxBytes` is too small for the traffic. */
   readonly evicted: number;
 }
 
+/** A store in the memory of this process. It answers with values, never with promises. */
 export interface MemoryStore extends Store {
-  readonly decide: ((checks: readonly Check[], options?: DecideOptions) => Verdicts) & ShortWay;
-  change(changes: readonly Change[]): Verdicts;
-  forget(key: string, policies: readonly Policy[]): void;
-  history(key: string, policy: Policy): readonly HistoryEntry[];
+  ask(question: Question): Answer;
+  /** How full the store is. */
   stats(): MemoryStoreStats;
+  /**
+   * Takes over what another store has said of a key, for a fallback that is to go on from there: so much is left, and in so many
+   * microseconds everything has come back. `blockedFor` microseconds the key is blocked; 0 when it is not.
+   */
+  restore(key: string, policy: Policy, remaining: number, resetAfter: number, blockedFor: number): void;
 }
 
 const DEFAULT_MAX_KEYS = 1_000_000;
-/** What stands in the answer before the first question. */
-const NOTHING_YET: Verdict = { allowed: false, remaining: 0, retryAfter: 0, resetAfter: 0, delay: 0 };
+const DEFAULT_MAX_BYTES = 128 * 2 ** 20;
 
+/**
+ * A store in the memory of this process: for one process, for tests, and as a fallback. State is gone when the process ends, and other processes do
+ * not see it.
+ *
+ * @example
+ * const limiter = createLimiter({ policy: tokenBucket({ capacity: 100, refillRate: 10 }), store: memoryStore({ maxKeys: 50_000 }) });
+ */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
-  const { clock, maxKeys } = checkOptions(options);
-  const blocks = new Blocks(maxKeys);
-  const tables = new Tables(maxKeys, (table) => blocks.has(table));
-  let evicted = 0;
-
-  /** Room for one more state. What it looks at overwrites the step that needs it. */
-  const hasRoom = (now: number, newcomerIsLimited: boolean): boolean => {
-    tables.sweep(now);
-    const room = tables.size < maxKeys ? 'collected' : makeRoom(tables.nextFew(), now, newcomerIsLimited);
-    if (room !== 'collected') evicted += 1;
-    return room !== 'refused';
-  };
-
-  /** Stores what a step changes, if there is room, and returns the step. */
-  const commit = (table: Table, isHeld: boolean, now: number, step: Step, policy: Policy): Step => {
-    if (isHeld || tables.size < maxKeys) {
-      table.commit(now, step, policy);
-      return step;
-    }
-    const kept = copyOf(step);
-    if (hasRoom(now, kept.remaining === 0)) table.commit(now, kept, policy);
-    return kept;
-  };
-
-  /** Nothing is spent, so what is told beside the wait is what a look at the key that was found sees. */
-  const refuse = (table: Table, retryAfter: number, wait: number, now: number, policy: Policy): Verdict =>
-    refused(retryAfter, table.step(now, 0, policy).resetAfter, wait);
-
-  const look = ({ key, policy }: Pick<Check, 'key' | 'policy'>, cost: number, now: number): Step => {
-    const table = tables.of(policy, now);
-    table.find(key);
-    const step = copyOf(table.step(now, cost, policy));
-    const wait = blocks.size === 0 ? 0 : blocks.wait(table, key, now);
-    return wait === 0 ? step : { ...step, ...refuse(table, step.retryAfter, wait, now, policy), changes: false };
-  };
-
-  /** Several checks, or a dry run: all are looked at before any is carried out. */
-  const decideAll = (checks: readonly Check[], dryRun: boolean): Verdicts => {
-    const now = readMicros(clock);
-    tables.sweepSometimes(now);
-    const steps = checks.map((check) => look(check, check.cost, now));
-    const allAllowed = steps.every(({ allowed }) => allowed);
-    const verdicts = steps.map((step, index): Verdict => {
-      const check = checks[index]!;
-      // Nothing is spent after all: what is told is what a look would see, though still that it would have been allowed.
-      if (step.allowed && (dryRun || !allAllowed))
-        return { ...verdictOf(look(check, 0, now)), delay: allAllowed ? step.delay : 0 };
-      const table = tables.of(check.policy, now);
-      if (step.changes && !dryRun) commit(table, table.find(check.key), now, step, check.policy);
-      return verdictOf(step);
-    });
-    return { now, verdicts, source: 'store' };
-  };
-
-  /** Says by how many units the state changed. */
-  const carryOut = (change: Change, now: number): number => {
-    const { key, policy } = change;
-    const table = tables.of(policy, now);
-    switch (change.verb) {
-      case 'refund':
-        return table.find(key) ? table.refund(now, change.cost, change.spent, policy) : 0;
-      case 'penalize':
-        if (!table.find(key) && tables.size >= maxKeys && !hasRoom(now, change.cost >= limitOf(policy))) return 0;
-        // Making room may have moved what was found.
-        table.find(key);
-        return table.penalize(now, change.cost, policy);
-      case 'block':
-        if (blocks.set(table, key, now + change.duration, now)) evicted += 1;
-        return 0;
-      case 'unblock':
-        blocks.delete(table, key);
-        return 0;
-    }
-  };
-
-  const answer = { now: Number.NaN, verdict: NOTHING_YET, source: 'store' };
-
-  const one = (key: string, policy: Policy, cost: number): Answer => {
-    const now = readMicros(clock);
-    tables.sweepSometimes(now);
-    const table = tables.of(policy, now);
-    const isHeld = table.find(key);
-    const step = table.step(now, cost, policy);
-    answer.now = now;
-    const wait = blocks.size === 0 ? 0 : blocks.wait(table, key, now);
-    if (wait > 0) answer.verdict = refuse(table, step.retryAfter, wait, now, policy);
-    else answer.verdict = step.changes ? commit(table, isHeld, now, step, policy) : step;
-    return answer;
-  };
-
-  const decide = (checks: readonly Check[], options?: DecideOptions): Verdicts => {
-    const dryRun = options?.dryRun === true;
-    if (dryRun || checks.length !== 1) return decideAll(checks, dryRun);
-    const { key, policy, cost } = checks[0]!;
-    const { now, verdict } = one(key, policy, cost);
-    return { now, verdicts: [verdictOf(verdict)], source: 'store' };
-  };
-
+  checkOptionNames(options, ['clock', 'maxKeys', 'maxBytes'], 'memoryStore');
+  const { clock = systemClock, maxKeys = DEFAULT_MAX_KEYS, maxBytes = DEFAULT_MAX_BYTES } = options;
+  checkClock(clock, 'memoryStore.clock');
+  const states = new MemoryStates(
+    checkCount(maxKeys, 'memoryStore.maxKeys'),
+    checkCount(maxBytes, 'memoryStore.maxBytes'),
+  );
+  /** Most stores serve one policy: its rule need not be looked up. */
+  let lastPolicy: Policy | undefined;
+  let lastRule: Rule | undefined;
   return {
-    decide: Object.assign(decide, { one }),
-    change(changes) {
+    place: { isShared: false },
+    ask(question) {
       const now = readMicros(clock);
-      const verdicts = changes.map((change): Verdict => {
-        const changed = carryOut(change, now);
-        return { ...verdictOf(look(change, 0, now)), changed };
-      });
-      return { now, verdicts, source: 'store' };
-    },
-    forget(key, policies) {
-      const now = readMicros(clock);
-      for (const policy of policies) {
-        const table = tables.of(policy, now);
-        table.delete(key);
-        blocks.delete(table, key);
+      if (question.verb !== 'attempt' || question.and.length > 0 || question.dryRun)
+        return answer(states, question, now);
+      if (question.policy !== lastPolicy) {
+        lastRule = ruleOf(question.policy);
+        lastPolicy = question.policy;
       }
+      return states.attempt(question.key, lastRule!, question.cost, now);
     },
-    history(key, policy) {
-      const log = checkIsLog(policy);
-      const now = readMicros(clock);
-      return (tables.of(log, now) as LogTable).history(key, now, log);
+    stats: () => states.stats(),
+    restore(key, policy, remaining, resetAfter, blockedFor) {
+      restore(states, key, ruleOf(policy), remaining, resetAfter, blockedFor, readMicros(clock));
     },
-    stats: () => ({ keys: tables.size, evicted }),
   };
 }
 
-/** The step without what it does to the state, which is nobody else's business. */
-function verdictOf({ allowed, remaining, retryAfter, resetAfter, delay }: Verdict): Verdict {
-  return { allowed, remaining, retryAfter, resetAfter, delay };
+/** See MemoryStore. */
+function restore(
+  states: MemoryStates,
+  key: string,
+  rule: Rule,
+  remaining: number,
+  resetAfter: number,
+  blockedFor: number,
+  now: number,
+): void {
+  const spend = (at: number): Step => {
+    states.remove(key, rule, now);
+    return change(states, key, rule, 'penalize', rule.limit - remaining, undefined, now, at);
+  };
+  states.block(key, rule, now + blockedFor, now);
+  if (remaining >= rule.limit || resetAfter <= 0) {
+    states.remove(key, rule, now);
+    return;
+  }
+  const early = spend(now).resetAfter - resetAfter;
+  // As if it had been spent so long ago that it comes back when the other store said, unless that frees more than it said.
+  if (early > 0 && spend(now - early).remaining > remaining) spend(now);
 }
 
-function checkOptions(options: MemoryStoreOptions): { clock: Clock; maxKeys: number } {
-  checkOptionNames(options, ['clock', 'maxKeys'], 'memoryStore');
-  const { clock = systemClock, maxKeys = DEFAULT_MAX_KEYS } = options;
-  if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
-    throw new SluiceError({
-      code: 'SLUICE_INVALID_OPTION',
-      path: 'memoryStore.maxKeys',
-      expected: 'a whole number of at least 1',
-      got: maxKeys,
-    });
+/** One attempt in this many looks for old states to collect. */
+const SWEEP_EVERY = 1024;
+/** Tables looked at for each new one: more than one, so that those with nothing left go faster than others come. */
+const LOOK_AT = 2;
+/** A table of more states than this is not looked through for that. */
+const FEW = 64;
+/** Tables to choose among when a state has to make room, and states. */
+const CANDIDATES = 512;
+const SAMPLE = 16;
+/** Each newcomer may sweep once, and those that need not leave it to others, at most so often. */
+const MOST_SWEEPS = 1024;
+/** States that one newcomer may push out: a list may be as large as many of them. */
+const MOST_EVICTED = 64;
+
+/**
+ * A table for each identity, with blocks beside them, within the bounds that were set. Policies may be made for each attempt, under names
+ * that callers think of (a tenant, a model): so a table in which nothing is left goes too, and what an attempt costs does not depend on how
+ * many there are.
+ *
+ * When the store is full, first whatever means nothing any more makes room. Then, of a sample of states, the least constrained one: it has the most
+ * of its limit free, so forgetting it gives away the least; among equals the one nearest to being forgotten anyway. A key that is limited right
+ * now never makes room for one that is not: if the sample, made larger, holds nothing else, the newcomer is the one that is not remembered.
+ */
+class MemoryStates implements States {
+  readonly #maxKeys: number;
+  readonly #maxBytes: number;
+  readonly #held: Held = { states: 0, bytes: 0 };
+  readonly #tables: Table[] = [];
+  readonly #byIdentity = new Map<string, Table>();
+  readonly #step = new Step();
+  /** Made with the first table: a worker has no randomness while its module loads, and that is when limits are made. */
+  #hash: KeyHash | undefined;
+  #lastRule: KeptRule | undefined;
+  #lastTable: Table | undefined;
+  #untilSweep = SWEEP_EVERY;
+  #round = 0;
+  /** Blocks that were ever set: without any, nobody looks for them. */
+  #blocks = 0;
+  #evicted = 0;
+  #sweeps = 0;
+
+  constructor(maxKeys: number, maxBytes: number) {
+    this.#maxKeys = maxKeys;
+    this.#maxBytes = maxBytes;
   }
-  return { clock: checkClock(clock, 'memoryStore.clock'), maxKeys };
+
+  stats(): MemoryStoreStats {
+    return { keys: this.#held.states, bytes: this.#held.bytes, evicted: this.#evicted };
+  }
+
+  /** The most common question, with one search of a table. */
+  attempt(key: string, rule: Rule, cost: number, now: number): Answer {
+    const step = this.#step;
+    this.#untilSweep -= 1;
+    if (this.#untilSweep === 0) {
+      this.#untilSweep = SWEEP_EVERY;
+      this.#nextTable()?.sweep(now);
+    }
+    const table = this.#tableOf(rule, now);
+    const slot = table.find(key, now);
+    rule.transition(table.stateAt(slot, now), now, cost, step);
+    if (this.#blocks > 0) {
+      refuseIfBlocked(this, key, rule, now, step);
+      if (step.writes) this.write(key, rule, now, step);
+    } else if (step.writes) this.#commit(table, slot, rule, now, step);
+    return answerOf(rule, now, step);
+  }
+
+  read(key: string, rule: Rule, now: number): Numbers | undefined {
+    const table = this.#tableOf(rule, now);
+    return table.stateAt(table.find(key, now), now);
+  }
+
+  write(key: string, rule: Rule, now: number, step: Step): void {
+    const table = this.#tableOf(rule, now);
+    this.#commit(table, table.find(key, now), rule, now, step);
+  }
+
+  remove(key: string, rule: Rule, now: number): void {
+    const table = this.#tableOf(rule, now);
+    table.remove(table.find(key, now));
+  }
+
+  blockedUntil(key: string, rule: Rule, now: number): number {
+    const table = this.#blocks > 0 ? this.#byIdentity.get(blocksOf(rule).identity) : undefined;
+    return table?.stateAt(table.find(key, now), now)?.[0] ?? now;
+  }
+
+  block(key: string, rule: Rule, until: number, now: number): void {
+    if (until <= now && this.#blocks === 0) return;
+    const kept = blocksOf(rule);
+    const table = this.#tableOf(kept, now);
+    const slot = table.find(key, now);
+    if (until <= now) {
+      table.remove(slot);
+      return;
+    }
+    this.#blocks += 1;
+    const step = this.#step;
+    step.allow(0, until - now);
+    step.becomes(until, 0);
+    if (!this.#commit(table, slot, kept, now, step)) table.write(table.findAgain(now), now, kept, step, true);
+  }
+
+  #nextTable(): Table | undefined {
+    this.#round = this.#round + 1 < this.#tables.length ? this.#round + 1 : 0;
+    return this.#tables[this.#round];
+  }
+
+  /** Most stores serve one policy, so the one that was asked for last is likely. */
+  #tableOf(rule: KeptRule, now: number): Table {
+    if (rule !== this.#lastRule) {
+      this.#lastTable = this.#byIdentity.get(rule.identity) ?? this.#newTable(rule, now);
+      this.#lastRule = rule;
+    }
+    return this.#lastTable!;
+  }
+
+  #newTable(rule: KeptRule, now: number): Table {
+    for (let looked = 0; looked < LOOK_AT; looked += 1) {
+      const other = this.#nextTable();
+      if (other !== undefined && other.size <= FEW) {
+        other.collect(now);
+        this.#dropIfEmpty(other);
+      }
+    }
+    this.#hash ??= new KeyHash();
+    const table = new Table(rule, this.#held, this.#hash, this.#tables.length);
+    this.#tables.push(table);
+    this.#byIdentity.set(rule.identity, table);
+    return table;
+  }
+
+  /** The last table takes its place. */
+  #dropIfEmpty(table: Table): void {
+    if (table.size > 0) return;
+    const last = this.#tables.pop()!;
+    if (last !== table) this.#tables[table.index] = last;
+    last.index = table.index;
+    table.release();
+    this.#byIdentity.delete(table.identity);
+    this.#lastRule = undefined;
+  }
+
+  /** Stores what a step changes. One that finds no room is not remembered; a list that finds none is denied, which is stricter. */
+  #commit(table: Table, slot: number, rule: KeptRule, now: number, step: Step): boolean {
+    const held = this.#held;
+    const isNew = slot < 0;
+    if (isNew && this.#sweeps < MOST_SWEEPS) this.#sweeps += 1;
+    const needsKey = isNew && held.states >= this.#maxKeys && !table.reusesSlot;
+    if (!needsKey && (held.bytes < this.#maxBytes || !(isNew || rule.width === 0)))
+      return table.write(slot, now, rule, step, true);
+    const hasRoom = this.#makeRoom(table, isNew, now, step);
+    if (hasRoom && table.write(table.findAgain(now), now, rule, step, held.bytes < this.#maxBytes)) return true;
+    if (isNew) this.#evicted += 1;
+    else step.deny(0, step.resetAfter, step.resetAfter);
+    return false;
+  }
+
+  /** For the key that was found in this table. When no bytes are left, only some states give them back; a newcomer may take the slot of any. */
+  #makeRoom(table: Table, isNew: boolean, now: number, step: Step): boolean {
+    const held = this.#held;
+    do {
+      this.#nextTable()?.sweep(now);
+      this.#sweeps -= 1;
+    } while (this.#sweeps > 0 && held.states >= this.#maxKeys);
+    for (let tries = 0; tries < MOST_EVICTED && held.bytes >= this.#maxBytes; tries += 1) {
+      if (!this.#evict(this.#someTables().filter(givesBytes), table, now, step)) break;
+    }
+    if (!isNew) return true;
+    if (held.bytes >= this.#maxBytes && table.isCrowded && !this.#evict([table], table, now, step, true)) return false;
+    return held.states < this.#maxKeys || this.#evict(this.#someTables(), table, now, step);
+  }
+
+  /** All of them, or of very many the next few. */
+  #someTables(): readonly Table[] {
+    if (this.#tables.length <= CANDIDATES) return this.#tables;
+    this.#round = (this.#round + CANDIDATES) % this.#tables.length;
+    return this.#tables.slice(this.#round, this.#round + CANDIDATES);
+  }
+
+  /** One state, unless all that are looked at are limited and the newcomer is not. Never that of the key that is written. */
+  #evict(from: readonly Table[], written: Table, now: number, { remaining }: Step, isBeside = false): boolean {
+    let least: Candidate | undefined;
+    for (let looked = 0; looked < CANDIDATES; looked += 1) {
+      if (least !== undefined && (least.forgetAt <= now || (looked >= SAMPLE && least.freeShare > 0))) break;
+      const table = from[looked % from.length];
+      const candidate = table?.nextCandidate(now, table === written, isBeside);
+      if (candidate !== undefined && (least === undefined || isLess(candidate, least))) least = candidate;
+    }
+    if (least === undefined || (least.freeShare === 0 && remaining > 0)) return false;
+    least.evict();
+    if (least.forgetAt > now) this.#evicted += 1;
+    if (least.table !== written) this.#dropIfEmpty(least.table);
+    return true;
+  }
+}
+
+/** Whether a state that is evicted gives bytes back: that of a list, or the last one, with which the table can go. */
+function givesBytes({ width, size }: Table): boolean {
+  return width === 0 || size <= 1;
+}
+
+function isLess(one: Candidate, other: Candidate): boolean {
+  return one.freeShare === other.freeShare ? one.forgetAt < other.forgetAt : one.freeShare > other.freeShare;
+}
+
+/** Until when keys are blocked: a state of one number, which is never free. */
+function blocksOf({ identity }: Rule): KeptRule {
+  return { identity: `blocked ${identity}`, width: 1, limit: 1, numbers: '', write: undefined, transition: isLimited };
+}
+
+function isLimited(_state: unknown, _now: number, _cost: number, look: Step): void {
+  look.allow(0, 0);
 }

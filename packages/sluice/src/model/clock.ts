@@ -1,46 +1,41 @@
 /** Time is an argument. This file alone reads a clock; everything else is told what time it is. */
 import { MICROS_PER_MS } from './duration.ts';
-import { SluiceError } from './errors.ts';
+import { wrong } from './errors.ts';
 
 /** Milliseconds since the Unix epoch; may be fractional. */
 export interface Clock {
   now(): number;
 }
 
+/** The clock of this machine: `Date.now()`, in milliseconds. */
 export const systemClock: Clock = { now: () => Date.now() };
 
 /** Milliseconds since some moment of its own: it never steps back, so it measures how long something takes and no dates. */
 export const monotonicClock: Clock = { now: () => performance.now() };
 
+const MOST_MS = Number.MAX_SAFE_INTEGER / MICROS_PER_MS;
+
 /** A reading as whole microseconds. A clock that answers nonsense is an error, never a NaN in a decision. */
 export function readMicros(clock: Clock): number {
-  return toTime(checkTime(clock.now(), 'clock.now()'));
+  return microsOf(clock.now(), 'clock.now()');
 }
 
-function toTime(ms: number): number {
-  return Math.round(ms * MICROS_PER_MS);
+/** The same of a time that something else has told, such as an engine. */
+export function microsOf(ms: unknown, path: string): number {
+  return Math.round(checkTime(ms, path) * MICROS_PER_MS);
 }
 
 function checkTime(ms: unknown, path: string): number {
-  if (typeof ms === 'number' && ms >= 0 && toTime(ms) <= Number.MAX_SAFE_INTEGER) return ms;
-  throw new SluiceError({
-    code: 'SLUICE_INVALID_CLOCK',
-    path,
-    expected: 'milliseconds since the Unix epoch as a number of at least 0',
-    got: ms,
-  });
+  if (typeof ms === 'number' && ms >= 0 && ms <= MOST_MS) return ms;
+  throw wrong('SLUICE_INVALID_CLOCK', path, 'milliseconds since the Unix epoch as a number of at least 0', ms);
 }
 
 export function checkClock(clock: unknown, path: string): Clock {
   if (typeof (clock as Clock | null)?.now === 'function') return clock as Clock;
-  throw new SluiceError({
-    code: 'SLUICE_INVALID_CLOCK',
-    path,
-    expected: 'an object with now(): number, in milliseconds',
-    got: clock,
-  });
+  throw wrong('SLUICE_INVALID_CLOCK', path, 'an object with now(): number, in milliseconds', clock);
 }
 
+/** A clock that you move by hand. Made by `manualClock(ms)`. */
 export interface ManualClock extends Clock {
   /** Sets the time, backwards too. */
   set(ms: number): void;
@@ -48,7 +43,14 @@ export interface ManualClock extends Clock {
   advance(ms: number): void;
 }
 
-/** A clock that stands still until it is told to move: for tests and simulations. Milliseconds. */
+/**
+ * A clock that stands still until it is told to move: for tests and simulations. Milliseconds.
+ *
+ * @example
+ * const clock = manualClock();
+ * const limiter = createLimiter({ policy, store: memoryStore({ clock }) });
+ * clock.advance(1000); // a second later
+ */
 export function manualClock(startMs = 0): ManualClock {
   let ms = checkTime(startMs, 'manualClock(ms)');
   return {

@@ -1,22 +1,27 @@
 /** What a caller is told. The words and units are those of docs/semantics.md. */
 
-/** The answer of one policy. */
+/** The answer of one policy. Times are seconds and may be fractional. */
 export interface Decision {
+  /** The name of the policy. */
   readonly policy: string;
-  /** Whom it is about: only in the answer to an attempt on several keys. */
+  /** Whose decision it is: only in the answer to an attempt on several keys. */
   readonly key?: string | undefined;
+  /** Whether this policy allows the attempt. */
   readonly allowed: boolean;
+  /** The limit of the policy, or the capacity of a bucket. */
   readonly limit: number;
   /** Whole units that would be allowed right now, after this attempt. */
   readonly remaining: number;
-  /** Seconds until this same cost would be allowed; null when allowed, Infinity when it never can be. */
+  /** Seconds until this same cost would be allowed; `null` when allowed, `Infinity` when it never can be. */
   readonly retryAfter: number | null;
-  /** Seconds until the key is as good as new; 0 when nothing is spent. */
+  /** Seconds until everything that was spent has come back; 0 when nothing is spent. */
   readonly resetAfter: number;
   /** The same moment as Unix time in seconds, on the store's clock. */
   readonly resetAt: number;
-  /** Seconds the caller must wait before acting (shaping); null when there is nothing to wait for. */
+  /** Seconds the caller must wait before acting (shaping); `null` when there is nothing to wait for. */
   readonly delay: number | null;
+  /** After a change such as a refund: units that were really given back or spent. */
+  readonly changed?: number | undefined;
 }
 
 /** Who answered. Layers add their own. */
@@ -26,6 +31,7 @@ export type Source = 'store' | 'deny-cache' | 'lease' | 'fallback' | 'fail-close
 export interface RateLimitResult extends Decision {
   /** One for each policy, in the order they were given. */
   readonly decisions: readonly Decision[];
+  /** Who answered: `'store'`, or a layer in its place such as `'fallback'`. */
   readonly source: Source;
 }
 

@@ -1,7 +1,47 @@
-/** Answers that may have come already. Whoever passes one on asks this, so that nothing is deferred that need not be. */
-import type { MaybePromise } from './store.ts';
+/** Answers that may have come already. Everything that waits for an answer goes through here, so that nothing is deferred without need. */
 
-/** By its method and not by its class: a store of the user's may bring promises of its own kind. */
+/** A value, or a promise of it: a store in memory answers synchronously, others later. */
+export type MaybePromise<T> = T | Promise<T>;
+
+/** By its method and not by its class: a store may bring promises of another kind. */
 export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
   return typeof (value as { then?: unknown } | undefined)?.then === 'function';
+}
+
+/** Goes on with an answer: now if it is there, later if it is a promise. An error goes to `onError` only from the answer itself. */
+export function proceed<T, Next>(
+  answer: MaybePromise<T>,
+  onValue: (value: T) => MaybePromise<Next>,
+  onError?: (error: unknown) => MaybePromise<Next>,
+): MaybePromise<Next> {
+  return isPromise(answer) ? answer.then(onValue, onError) : onValue(answer);
+}
+
+/** Does one thing with an answer that is there, and another with one that is to come. */
+export function either<T, Result>(
+  answer: MaybePromise<T>,
+  onValue: (value: T) => Result,
+  onPromise: (promise: Promise<T>) => Result,
+): Result {
+  return isPromise(answer) ? onPromise(answer) : onValue(answer);
+}
+
+export function identity<T>(value: T): T {
+  return value;
+}
+
+function ignore(): void {}
+
+/** Does something that nobody waits for, and whose failure changes nothing. */
+export function inBackground<T>(act: () => MaybePromise<T>, onValue: (value: T) => void = ignore): void {
+  try {
+    either(act(), onValue, (promise) => void promise.then(onValue).catch(ignore));
+  } catch {
+    // As above.
+  }
+}
+
+/** All of them: now if all are there. */
+export function all<T>(answers: readonly MaybePromise<T>[]): MaybePromise<T[]> {
+  return answers.some(isPromise) ? Promise.all(answers) : (answers as T[]);
 }

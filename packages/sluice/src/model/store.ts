@@ -1,11 +1,12 @@
 /**
- * What keeps the state and applies a step atomically. A store knows atomicity, not limits; an algorithm knows limits, not
- * stores. Layers wrap a store and are stores again.
+ * What keeps the state and applies a rule atomically. A store knows atomicity, not limits; a rule knows limits, not stores. It answers one
+ * question at a time, with the same result that people read. Layers wrap a store and are stores again.
  */
-import type { Spent } from './algorithm.ts';
-import type { HistoryEntry } from './decision.ts';
-import { Kind, SluiceError } from './errors.ts';
-import type { Policy, SlidingWindowLogPolicy } from './policy.ts';
+import type { HistoryEntry, RateLimitResult } from './decision.ts';
+import { Kind, SluiceError, wrong } from './errors.ts';
+import { type MaybePromise, proceed } from './maybe-promise.ts';
+import type { Policy } from './policy.ts';
+import type { Spent } from './step.ts';
 
 /** "May this key spend this cost under this policy?" */
 export interface Check {
@@ -14,99 +15,138 @@ export interface Check {
   readonly cost: number;
 }
 
-/** One policy's answer as stores give it: whole microseconds, before it is put into seconds for people. */
-export interface Verdict {
-  readonly allowed: boolean;
-  readonly remaining: number;
-  /** 0 when allowed, Infinity when this cost never can be. */
-  readonly retryAfter: number;
-  readonly resetAfter: number;
-  readonly delay: number;
-  /** After a change: how many units were spent or given back. */
-  readonly changed?: number | undefined;
-}
-
-export interface Verdicts {
-  /** The one reading of the store's clock that decided all of them, in microseconds. */
-  readonly now: number;
-  /** One for each check, in order. */
-  readonly verdicts: readonly Verdict[];
-  readonly source: string;
-}
-
-export type MaybePromise<T> = T | Promise<T>;
-
-export interface DecideOptions {
+/** An attempt: the first check, and those that belong to it. It spends from all of them or from none. */
+export interface Attempt extends Check {
+  readonly verb: 'attempt';
+  readonly and: readonly Check[];
   /** Answer as if, and spend nothing. */
-  readonly dryRun?: boolean | undefined;
-}
-
-/** One verdict and the reading of the store's clock that decided it. */
-export interface Answer {
-  readonly now: number;
-  readonly verdict: Verdict;
-  readonly source: string;
-}
-
-/**
- * A short way for the most common question: one check, spent if allowed, answered at once and without lists, in one object that
- * the next call overwrites. Only stores that never wait can have it. It belongs to the function `decide` itself, so that a
- * layer with a `decide` of its own is never bypassed.
- */
-export interface ShortWay {
-  readonly one?: ((key: string, policy: Policy, cost: number) => Answer) | undefined;
+  readonly dryRun: boolean;
 }
 
 /**
  * A change of one state that is not an attempt: it is always carried out, and never asks whether it fits.
  * - refund: gives units back, but never lifts the state above what it would have been without the spend. `spent` says which one;
  *   without it the latest is meant, a moment ago.
- * - penalize: spends even if it does not fit, down to empty and never below.
+ * - penalize: spends even if it does not fit, down to empty and never below. `ago` microseconds: as if it had been spent then. A store may
+ *   ignore that, which is stricter.
  * - block: denies everything until `duration` microseconds from now, whatever the algorithm says. unblock ends that.
  */
 export type Change = { readonly key: string; readonly policy: Policy } & (
   | { readonly verb: 'refund'; readonly cost: number; readonly spent?: Spent | undefined }
-  | { readonly verb: 'penalize'; readonly cost: number }
+  | { readonly verb: 'penalize'; readonly cost: number; readonly ago?: number | undefined }
   | { readonly verb: 'block'; readonly duration: number }
   | { readonly verb: 'unblock' }
 );
 
+/** Carries out all of the changes atomically. The answer is what a look (cost 0) sees afterwards, with `changed` in each decision. */
+export interface Changes {
+  readonly verb: 'change';
+  readonly changes: readonly Change[];
+}
+
+/** Resets a key under these policies. The answer is what a look sees afterwards. */
+export interface Forget {
+  readonly verb: 'forget';
+  readonly key: string;
+  readonly policies: readonly Policy[];
+}
+
+/** What was admitted within the window of a policy that remembers it, oldest first. The answer is a look with `history`. */
+export interface History {
+  readonly verb: 'history';
+  readonly key: string;
+  readonly policy: Policy;
+  /** Only what was admitted after this time, in microseconds. */
+  readonly after: number;
+  /** At most so many. */
+  readonly most: number;
+}
+
+/** Everything a store is asked. `verb` tells which question it is. */
+export type Question = Attempt | Changes | Forget | History;
+
+/** What a store answers: a result, and for a question about history the entries. */
+export interface Answer extends RateLimitResult {
+  readonly history?: readonly HistoryEntry[] | undefined;
+}
+
 /**
  * The contract, which `storeContract` in sluice/testing checks:
- * - `decide` is all or nothing: it spends from every check or from none, atomically, at one reading of one clock.
+ * - An attempt is all or nothing: it spends from every check or from none, atomically, at one reading of one clock.
  * - Checks with a key of their own see only what was spent under that key and that policy's identity.
  * - A denied attempt and a dry run write nothing.
  * - State may be forgotten once its resetAfter has passed, and must not be before.
+ * - A store that answers without waiting answers with a value; one that waits, with a promise.
+ * - What a caller did wrong is thrown or rejected with a SluiceError of the kind `mistake`; anything else means that the store is away.
  */
 export interface Store {
-  readonly decide: ((checks: readonly Check[], options?: DecideOptions) => MaybePromise<Verdicts>) & ShortWay;
-  /** Carries out all of the changes atomically. Answers with what a look (cost 0) sees afterwards, one for each. */
-  change(changes: readonly Change[]): MaybePromise<Verdicts>;
-  /** Makes the key as good as new under these policies. */
-  forget(key: string, policies: readonly Policy[]): MaybePromise<void>;
-  /** What a sliding window log has admitted within its window, oldest first. */
-  history(key: string, policy: Policy): MaybePromise<readonly HistoryEntry[]>;
+  ask(question: Question): MaybePromise<Answer>;
+  /** Where the states are. Stores with the same place keep the same states. Default: in this store alone, and shared by other processes. */
+  readonly place?: Place | undefined;
+}
+
+/** An object for each place where states are kept. */
+export interface Place {
+  /** Whether other processes see the states. */
+  readonly isShared: boolean;
+  /** Called with the policies of each limiter over it, if they are constant: two applications that share states by accident can be told. */
+  announce?(policies: readonly Policy[]): void;
+}
+
+/** A store around a store: it answers by itself, and keeps its states where the other does. */
+export function around(inner: Store, ask: Store['ask']): Store {
+  return { ask, place: inner.place };
+}
+
+export const NOTHING_ELSE: readonly Check[] = [];
+
+/** An attempt under one policy or several, each with its cost. */
+export function attemptOf([first, ...and]: readonly Check[], dryRun = false): Attempt {
+  const { key, policy, cost } = first!;
+  return { verb: 'attempt', key, policy, cost, and, dryRun };
+}
+
+/** All checks of an attempt, in order. */
+export function checksOf(attempt: Attempt): readonly Check[] {
+  return attempt.and.length === 0 ? [attempt] : [attempt, ...attempt.and];
 }
 
 export function checkStore(value: unknown, path: string): Store {
-  const store = value as Store | null | undefined;
-  const isMethod = (name: keyof Store): boolean => typeof store?.[name] === 'function';
-  if (isMethod('decide') && isMethod('change') && isMethod('forget') && isMethod('history')) return store!;
-  throw new SluiceError({
-    code: 'SLUICE_INVALID_STORE',
-    path,
-    expected: 'a store, such as memoryStore() or redisStore(client)',
-    got: Kind.of(value),
-  });
+  if (typeof (value as Store | null | undefined)?.ask === 'function') return value as Store;
+  throw wrong('SLUICE_INVALID_STORE', path, 'a store, such as memoryStore() or redisStore(client)', Kind.of(value));
 }
 
-/** Only a sliding window log remembers single admissions. */
-export function checkIsLog(policy: Policy): SlidingWindowLogPolicy {
-  if (policy.algorithm === 'sliding-window-log') return policy;
-  throw new SluiceError({
-    code: 'SLUICE_NO_HISTORY',
-    path: 'policy.algorithm',
-    expected: 'sliding-window-log, the one algorithm that remembers when it admitted what',
-    got: policy.algorithm,
-  });
+/** Only some algorithms remember single admissions. */
+export function noHistory(policy: Policy): SluiceError {
+  return wrong(
+    'SLUICE_NO_HISTORY',
+    'policy.algorithm',
+    'sliding-window-log, the algorithm that remembers when it admitted what',
+    policy.algorithm,
+  );
+}
+
+/**
+ * Asks a store, and goes on with its answer or its error: now if it is there, later if it is a promise. Every layer is written with it, so that
+ * what answers with a value goes on doing so through all of them.
+ */
+export function asking<Next>(
+  store: Store,
+  question: Question,
+  onAnswer: (answer: Answer) => MaybePromise<Next>,
+  onError?: (error: unknown) => MaybePromise<Next>,
+): MaybePromise<Next> {
+  if (onError === undefined) return proceed(store.ask(question), onAnswer);
+  let answer: MaybePromise<Answer>;
+  try {
+    answer = store.ask(question);
+  } catch (error) {
+    return onError(error);
+  }
+  return proceed(answer, onAnswer, onError);
+}
+
+/** Whether an error says something about the store. All others name a mistake of the caller, which no other store would forgive. */
+export function isStoreFault(error: unknown): boolean {
+  return !(error instanceof SluiceError) || error.kind === 'store';
 }

@@ -3,10 +3,12 @@
  * key's attempts in order. What a command costs is mostly not the decision, so this saves client and server most of their work.
  * A lone attempt is not delayed: with nothing on its way, it goes out as soon as the code that asked has finished.
  */
-import type { Verdict, Verdicts } from '../model/store.ts';
-import { type Ask, askMany, askOne } from './ask.ts';
+import { answerOf, decisionOf, resultOf, type Verdict } from '../model/result.ts';
+import type { Answer } from '../model/store.ts';
+import { isRefusal, refusalOf } from './refusals.ts';
 import type { RunScript } from './run-script.ts';
 import { slotOf } from './slot.ts';
+import { type Ask, callOf } from './wire.ts';
 
 /** What a client is like, as far as batches are concerned. */
 export interface BatchOptions {
@@ -22,7 +24,7 @@ export interface BatchOptions {
 }
 
 interface Waiting extends Ask {
-  resolve(verdicts: Verdicts): void;
+  resolve(answer: Answer): void;
   reject(error: unknown): void;
   /** The next attempt on the same key, once they have been put together. */
   next?: Waiting;
@@ -36,7 +38,7 @@ const CALLS_AT_ONCE = 8;
 export function batchedAttempts(
   run: RunScript,
   { most, bySlot, apart = false }: BatchOptions,
-): (ask: Ask) => Promise<Verdicts> {
+): (ask: Ask) => Promise<Answer> {
   let waiting: Waiting[] = [];
   /** Made of what waited, and not sent yet. */
   const calls: (readonly Waiting[])[] = [];
@@ -44,16 +46,23 @@ export function batchedAttempts(
 
   const send = (group: readonly Waiting[]): void => {
     underway += 1;
-    const [first] = group;
-    const answer = group.length === 1 ? askOne(run, '', first!) : askMany(run, '', group);
-    answer.then(
-      ({ now, each }) => {
+    const { script, keys, args, read } = callOf(group, '');
+    const fail = (error: unknown): void => {
+      for (const { reject } of group) reject(error);
+    };
+    run(script, keys, args).then(
+      (reply) => {
         underway -= 1;
-        for (let at = 0; at < group.length; at += 1) settle(group[at]!, now, each[at]!);
+        try {
+          const { now, each } = read(reply);
+          for (let at = 0; at < group.length; at += 1) settle(group[at]!, now, each[at]!);
+        } catch (error) {
+          fail(error);
+        }
       },
       (error) => {
         underway -= 1;
-        for (const { reject } of group) reject(error);
+        fail(error);
       },
     );
   };
@@ -77,9 +86,9 @@ export function batchedAttempts(
     if (!isSending) sendCalls();
   };
 
-  return ({ identity, policies, keys, costs }) =>
+  return ({ group, rules, keys, costs }) =>
     new Promise((resolve, reject) => {
-      waiting.push({ identity, policies, keys, costs, resolve, reject });
+      waiting.push({ group, rules, keys, costs, resolve, reject });
       if (waiting.length === 1) (underway === 0 ? queueMicrotask : atEndOfTurn)(flush);
     });
 }
@@ -87,18 +96,27 @@ export function batchedAttempts(
 /** Node, Bun and Deno can say when everything that has arrived was looked at; elsewhere the next best moment. */
 const { setImmediate: atEndOfTurn = queueMicrotask } = globalThis as { setImmediate?: (task: () => void) => void };
 
-function settle({ resolve, reject }: Waiting, now: number, answer: readonly Verdict[] | Error): void {
-  if (answer instanceof Error) reject(answer);
-  else resolve({ now, verdicts: answer, source: 'store' });
+function settle(ask: Waiting, now: number, verdicts: readonly Verdict[] | Error): void {
+  if (verdicts instanceof Error) ask.reject(isRefusal(verdicts, true) ? refusalOf(verdicts) : verdicts);
+  else ask.resolve(answersOf(ask, now, verdicts));
+}
+
+/** The result that people read, of what a script decided. */
+export function answersOf({ rules }: Ask, now: number, verdicts: readonly Verdict[]): Answer {
+  if (rules.length === 1) return answerOf(rules[0]!, now, verdicts[0]!);
+  return resultOf(
+    verdicts.map((verdict, index) => decisionOf(rules[index]!, now, verdict)),
+    'store',
+  );
 }
 
 /** Attempts that can share a call: of the same policies, and in a cluster of one slot. */
 function groups(attempts: readonly Waiting[], bySlot: boolean): Iterable<readonly Waiting[]> {
   if (attempts.length === 1) return [attempts];
-  const { identity } = attempts[0]!;
-  const alike = attempts.every((attempt) => attempt.identity === identity);
-  const byPolicies = alike ? [attempts] : grouped(attempts, (attempt) => attempt.identity);
-  const bySlots = bySlot ? byPolicies.flatMap((group) => grouped(group, ({ keys }) => slotOf(keys[0]!))) : byPolicies;
+  const { group } = attempts[0]!;
+  const alike = attempts.every((attempt) => attempt.group === group);
+  const byPolicies = alike ? [attempts] : grouped(attempts, (attempt) => attempt.group);
+  const bySlots = bySlot ? byPolicies.flatMap((some) => grouped(some, ({ keys }) => slotOf(keys[0]!))) : byPolicies;
   return bySlots.map(togetherByKey);
 }
 

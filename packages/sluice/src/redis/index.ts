@@ -4,8 +4,6 @@ export {
   type InspectedState,
   inspectState,
   parseStateName,
-  type State,
-  type StateKind,
   type StateName,
   stateName,
   statePattern,

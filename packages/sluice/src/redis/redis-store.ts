@@ -4,17 +4,23 @@
  */
 import type { Clock } from '../model/clock.ts';
 import { checkClock, readMicros } from '../model/clock.ts';
+import type { Decision } from '../model/decision.ts';
+import { historyOf } from '../model/history.ts';
 import { checkOptionNames } from '../model/options.ts';
-import { type Check, checkIsLog, type Store, type Verdicts } from '../model/store.ts';
-import { decideAcross, type GroupBySlot, type SlotStore } from './across-slots.ts';
-import { type Answers, type Ask, askOne, askSeveral } from './ask.ts';
-import { type BatchOptions, batchedAttempts } from './batch.ts';
+import { type Policy, ruleOf } from '../model/policy.ts';
+import { decisionOf, resultOf, resultOfOne } from '../model/result.ts';
+import { Step } from '../model/step.ts';
+import type { Answer, Attempt, Changes, Check, Forget, History, Place, Store } from '../model/store.ts';
+import { checksOf, noHistory } from '../model/store.ts';
+import { decideAcross } from '../store/across-keys.ts';
+import { answersOf, type BatchOptions, batchedAttempts } from './batch.ts';
 import { type KeyNamer, type KeyOptions, keyNamer } from './keys.ts';
-import { checkFunction, type RunScript } from './run-script.ts';
-import { changeScript, forgetScript, historyScript } from './scripts.generated.ts';
+import { checkRunner, type RunScript, type Script } from './run-script.ts';
+import { FORGET, singleScript } from './scripts.ts';
 import { slotOf } from './slot.ts';
-import { changeWords, readChanges, readHistory, wirePolicy } from './wire.ts';
+import { type Ask, callOf, changeCall, groupOf, readChanges, readHistory, redisRule } from './wire.ts';
 
+/** What `redisStoreOver` takes besides the way to run a script. */
 export interface RedisStoreOptions extends KeyOptions {
   /** For tests and simulations. Without it the server's own clock decides, which all processes share. */
   readonly clock?: Clock | undefined;
@@ -31,79 +37,120 @@ export function redisStoreOver(
   run: RunScript,
   options: RedisStoreOptions = {},
   batches: BatchOptions = CAREFUL,
+  place: Place = { isShared: true },
 ): Store {
   checkOptionNames(options, ['prefix', 'hashKeys', 'clock'], 'redisStore');
-  checkFunction(run, 'redisStoreOver(run)', 'a function that runs a script, such as scriptRunner(send) makes it');
-  const nameOf = keyNamer(options);
+  checkRunner(run, 'redisStoreOver(run)', 'a function that runs a script, such as scriptRunner(send) makes it');
   const clock = options.clock === undefined ? undefined : checkClock(options.clock, 'redisStore.clock');
-  const now = (): string => (clock === undefined ? '' : String(readMicros(clock)));
-  const attempt = batchedAttempts(run, batches);
-  const askFor = asker(nameOf);
-
-  const inOneSlot: SlotStore = {
-    decide(checks, options) {
-      const ask = askFor(checks);
-      if (options?.dryRun === true) return askSeveral(run, now(), [ask], true).then(onlyAnswer);
-      // A supplied clock may move between two attempts of one turn, so there each goes by itself.
-      return clock === undefined ? attempt(ask) : askOne(run, now(), ask).then(onlyAnswer);
-    },
-    async change(changes) {
-      const keys = changes.map(({ key, policy }) => nameOf(key, policy));
-      return readChanges(await run(changeScript, keys, [now(), ...changes.flatMap(changeWords)]), changes.length);
-    },
-  };
-
-  return {
-    decide: batches.bySlot ? decideAcross(inOneSlot, bySlot(nameOf)) : inOneSlot.decide,
-    change: inOneSlot.change,
-    async forget(key, policies) {
-      await run(
-        forgetScript,
-        policies.map((policy) => nameOf(key, policy)),
-        [],
-      );
-    },
-    async history(key, policy) {
-      checkIsLog(policy);
-      return readHistory(await run(historyScript, [nameOf(key, policy)], [now(), ...wirePolicy(policy).words]));
-    },
-  };
+  return redisStates(run, keyNamer(options), clock, batches, place);
 }
 
-/** All policies of one key share its slot, so only attempts on several keys can have several. */
-function bySlot(nameOf: KeyNamer): GroupBySlot {
-  return (checks) => {
-    const [first] = checks;
-    if (checks.every(({ key }) => key === first!.key)) return [checks.map((_, index) => index)];
-    const groups = new Map<number, number[]>();
-    for (const [index, { key, policy }] of checks.entries()) {
-      const slot = slotOf(nameOf(key, policy));
-      groups.set(slot, [...(groups.get(slot) ?? []), index]);
+function redisStates(
+  run: RunScript,
+  nameOf: KeyNamer,
+  clock: Clock | undefined,
+  batches: BatchOptions,
+  place: Place,
+): Store {
+  const attemptSoon = batchedAttempts(run, batches);
+  /** '' for the server's own clock. */
+  const now = (): string => (clock === undefined ? '' : String(readMicros(clock)));
+
+  const attemptNow = async (ask: Ask, dryRun: boolean): Promise<Answer> => {
+    const { script, keys, args, read } = callOf([ask], now(), dryRun);
+    const reply = read(await run(script, keys, args));
+    const [verdicts] = reply.each;
+    if (verdicts === undefined || verdicts instanceof Error) throw verdicts;
+    return answersOf(ask, reply.now, verdicts);
+  };
+
+  const attempt = (question: Attempt): Promise<Answer> => {
+    if (batches.bySlot && question.and.length > 0) {
+      const groups = groupsBySlot(checksOf(question), nameOf);
+      if (groups.length > 1) return decideAcross(store, question, groups);
     }
-    return [...groups.values()];
+    const ask = askOf(question, nameOf);
+    // A supplied clock may move between two attempts of one turn, so there each goes by itself.
+    return question.dryRun || clock !== undefined ? attemptNow(ask, question.dryRun) : attemptSoon(ask);
+  };
+
+  const change = async ({ changes }: Changes): Promise<Answer> => {
+    const { script, args } = changeCall(changes, now());
+    const keys = changes.map(({ key, policy }) => nameOf(key, policy));
+    return resultOf(readChanges(await run(script, keys, args), changes), 'store');
+  };
+
+  const forget = async ({ key, policies }: Forget): Promise<Answer> => {
+    const keys = policies.map((policy) => nameOf(key, policy));
+    const reply = await run(FORGET, keys, []);
+    const at = clock === undefined ? Number(reply) : readMicros(clock);
+    return resultOf(policies.map(unspentAt(at)), 'store');
+  };
+
+  const history = async ({ key, policy, after, most }: History): Promise<Answer> => {
+    const { script, args } = historyCall(policy, now(), after, most);
+    const { look, listed } = readHistory(await run(script, [nameOf(key, policy)], args), policy);
+    return { ...resultOfOne(look, 'store'), history: historyOf(listed) };
+  };
+
+  const store: Store = {
+    place,
+    ask(question) {
+      switch (question.verb) {
+        case 'attempt':
+          return attempt(question);
+        case 'change':
+          return change(question);
+        case 'forget':
+          return forget(question);
+        case 'history':
+          return history(question);
+      }
+    },
+  };
+  return store;
+}
+
+function historyCall(policy: Policy, now: string, after: number, most: number): { script: Script; args: string[] } {
+  const rule = redisRule(ruleOf(policy));
+  if (rule.entries === undefined) throw noHistory(policy);
+  const since = Number.isFinite(after) ? String(after) : '-1';
+  return { script: singleScript('history', rule), args: [now, ...rule.redis!.args, since, String(most)] };
+}
+
+/** What a look sees of a key under which nothing is spent. */
+function unspentAt(now: number): (policy: Policy) => Decision {
+  const look = new Step();
+  return (policy) => {
+    const rule = ruleOf(policy);
+    rule.transition(undefined, now, 0, look);
+    return decisionOf(rule, now, look);
   };
 }
 
 /** How an attempt is asked of the scripts. That under one policy is the common case, and made without lists of policies. */
-function asker(nameOf: KeyNamer): (checks: readonly Check[]) => Ask {
-  return (checks) => {
-    if (checks.length === 1) {
-      const { key, policy, cost } = checks[0]!;
-      const wire = wirePolicy(policy);
-      return { identity: wire.identity, policies: wire.alone, keys: [nameOf(key, policy)], costs: [cost] };
-    }
-    const policies = checks.map(({ policy }) => wirePolicy(policy));
-    return {
-      identity: policies.map(({ identity }) => identity).join(','),
-      policies,
-      keys: checks.map(({ key, policy }) => nameOf(key, policy)),
-      costs: checks.map(({ cost }) => cost),
-    };
+function askOf(question: Attempt, nameOf: KeyNamer): Ask {
+  if (question.and.length === 0) {
+    const rules = [redisRule(ruleOf(question.policy))];
+    return { group: groupOf(rules), rules, keys: [nameOf(question.key, question.policy)], costs: [question.cost] };
+  }
+  const checks = checksOf(question);
+  const rules = checks.map(({ policy }) => redisRule(ruleOf(policy)));
+  return {
+    group: groupOf(rules),
+    rules,
+    keys: checks.map(({ key, policy }) => nameOf(key, policy)),
+    costs: checks.map(({ cost }) => cost),
   };
 }
 
-function onlyAnswer({ now, each }: Answers): Verdicts {
-  const [answer] = each;
-  if (answer === undefined || answer instanceof Error) throw answer;
-  return { now, verdicts: answer, source: 'store' };
+/** All policies of one key share its slot, so only attempts on several keys can have several. */
+function groupsBySlot(checks: readonly Check[], nameOf: KeyNamer): readonly (readonly number[])[] {
+  const isOneKey = checks.every(({ key }) => key === checks[0]!.key);
+  const groups = new Map<number, number[]>();
+  for (const [index, { key, policy }] of checks.entries()) {
+    const slot = isOneKey ? 0 : slotOf(nameOf(key, policy));
+    groups.set(slot, [...(groups.get(slot) ?? []), index]);
+  }
+  return [...groups.values()];
 }

@@ -2,8 +2,9 @@
  * The one way Sluice talks to Redis: run a script on the server that owns these keys. A client needs to give no more than a
  * way to send one command. EVALSHA, and the server that does not know the script yet, are handled here, once.
  */
-import { Kind, SluiceError } from '../model/errors.ts';
+import { Kind, wrong } from '../model/errors.ts';
 
+/** A Lua script, and the SHA-1 by which Redis knows it after the first call. */
 export interface Script {
   readonly source: string;
   readonly sha1: string;
@@ -15,8 +16,14 @@ export type RunScript = (script: Script, keys: readonly string[], args: readonly
 /** Sends one command, already split into words, to the server that owns `key`. */
 export type SendCommand = (words: string[], key: string) => Promise<unknown>;
 
+/**
+ * Runs scripts through any client, by one function that sends a command. Tries EVALSHA first, and EVAL when the server does not know the script yet.
+ *
+ * @example
+ * const store = redisStoreOver(scriptRunner((words) => client.call(...words)));
+ */
 export function scriptRunner(send: SendCommand): RunScript {
-  checkFunction(send, 'scriptRunner(send)', 'a function that sends a command');
+  checkRunner(send, 'scriptRunner(send)', 'a function that sends a command');
   return async ({ source, sha1 }, keys, args) => {
     const words = [String(keys.length), ...keys, ...args];
     const key = keys[0] ?? '';
@@ -30,9 +37,9 @@ export function scriptRunner(send: SendCommand): RunScript {
   };
 }
 
-export function checkFunction(value: unknown, path: string, expected: string): void {
+export function checkRunner(value: unknown, path: string, expected: string): void {
   if (typeof value === 'function') return;
-  throw new SluiceError({ code: 'SLUICE_INVALID_CLIENT', path, expected, got: Kind.of(value) });
+  throw wrong('SLUICE_INVALID_CLIENT', path, expected, Kind.of(value));
 }
 
 /** The server's own word for it, and GLIDE's. */

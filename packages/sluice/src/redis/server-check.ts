@@ -5,20 +5,21 @@
  * It asks with `INFO`, which managed servers and access lists allow where they refuse `CONFIG`. In a cluster one node answers for all.
  */
 import { SluiceError } from '../model/errors.ts';
-import { checkFunction, type SendCommand } from './run-script.ts';
+import { checkRunner, type SendCommand } from './run-script.ts';
 
 /**
- * When memory is full, these drop no state that is still needed, or that which is needed for the shortest time: every key of Sluice's has
- * a time to live. The others may drop any key, and with it what was spent.
+ * When memory is full, only this one drops no state that is still needed. `volatile-ttl` drops what expires soonest: a flood under a daily quota
+ * would evict login limits and blocks.
  */
-const FIT_POLICIES: readonly string[] = ['noeviction', 'volatile-ttl'];
+const FIT_POLICY = 'noeviction';
 
+/** Asks a server whether it may drop limits before their time (`maxmemory-policy`), and gives a list of warnings. Empty: all is well. */
 export async function checkServer(send: SendCommand): Promise<SluiceError[]> {
-  checkFunction(send, 'checkServer(send)', 'a function that sends a command');
+  checkRunner(send, 'checkServer(send)', 'a function that sends a command');
   const memory = String(await send(['INFO', 'memory'], ''));
   const policy = fieldOf(memory, 'maxmemory_policy');
   // Without a limit nothing is ever dropped, whatever the policy.
-  const isFit = policy === undefined || FIT_POLICIES.includes(policy) || fieldOf(memory, 'maxmemory') === '0';
+  const isFit = policy === undefined || policy === FIT_POLICY || fieldOf(memory, 'maxmemory') === '0';
   return isFit ? [] : [mayForget(policy)];
 }
 
@@ -30,7 +31,6 @@ function mayForget(policy: string): SluiceError {
   return new SluiceError({
     code: 'SLUICE_FORGETFUL_SERVER',
     path: 'maxmemory-policy',
-    expected: "noeviction or volatile-ttl, which keep what was spent when the server's memory is full",
-    got: policy,
+    message: `When its memory is full, this server drops keys that still count (maxmemory-policy ${policy}), and with them limits and blocks. Set maxmemory-policy to noeviction.`,
   });
 }

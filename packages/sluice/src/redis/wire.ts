@@ -1,68 +1,96 @@
-/** How checks are written for the scripts, and how their replies are read. The other side is redis/lua/. */
-import type { Spent } from '../model/algorithm.ts';
-import type { HistoryEntry } from '../model/decision.ts';
-import { MICROS_PER_SECOND, toMicros } from '../model/duration.ts';
-import { SluiceError } from '../model/errors.ts';
-import { type AlgorithmCode, algorithmCode, type Policy } from '../model/policy.ts';
-import type { Change, Verdict, Verdicts } from '../model/store.ts';
-import type { Answers } from './ask.ts';
+/** How questions are written for the scripts, and how their replies are read. The other side is redis/lua/. */
+import type { Decision } from '../model/decision.ts';
+import { SluiceError, wrong } from '../model/errors.ts';
+import { type Policy, ruleOf } from '../model/policy.ts';
+import { decisionOf, type Verdict } from '../model/result.ts';
+import type { Rule } from '../model/rule.ts';
+import type { Spent } from '../model/step.ts';
+import type { Change } from '../model/store.ts';
+import type { Script } from './run-script.ts';
+import { luaNumber, severalScript, singleScript } from './scripts.ts';
 
-/** What a policy is for the scripts: the letter of its algorithm and the three arguments its Lua file names. */
-export interface WirePolicy {
-  readonly code: AlgorithmCode;
-  readonly words: readonly [string, string, string];
-  /** The same for policies that mean the same to a script: a function of the context makes a new object for every attempt. */
-  readonly identity: string;
-  /** This one as the list of all policies of an attempt, so that it need not be made for each. */
-  readonly alone: readonly [WirePolicy];
+/** What a script decided, in microseconds. */
+export interface Reply {
+  /** The reading of the clock that decided. */
+  readonly now: number;
+  /** For each attempt its verdicts, or the error that is its alone. */
+  readonly each: readonly (readonly Verdict[] | Error)[];
 }
 
-const written = new WeakMap<Policy, WirePolicy>();
-
-export function wirePolicy(policy: Policy): WirePolicy {
-  const known = written.get(policy);
-  if (known !== undefined) return known;
-  const [code, words] = [algorithmCode(policy), algorithmWords(policy)];
-  const alone: WirePolicy[] = [];
-  const made: WirePolicy = { code, words, identity: `${code} ${words.join(' ')}`, alone: alone as never };
-  alone.push(made);
-  written.set(policy, made);
-  return made;
+/** One attempt, as the scripts need it: its rules, and a key and a cost for each of them. */
+export interface Ask {
+  /** The same for attempts that can share a call: of the same rules. */
+  readonly group: string;
+  readonly rules: readonly Rule[];
+  readonly keys: readonly string[];
+  readonly costs: readonly number[];
 }
 
-function algorithmWords(policy: Policy): WirePolicy['words'] {
-  switch (policy.algorithm) {
-    case 'fixed-window':
-      return [String(policy.limit), String(toMicros(policy.window)), policy.align];
-    case 'sliding-window-log':
-      return [String(policy.limit), String(toMicros(policy.window)), logEntryFormat(policy)];
-    case 'sliding-window-counter':
-      return [String(policy.limit), String(toMicros(policy.window)), ''];
-    case 'token-bucket':
-      return [String(policy.capacity), String(policy.refillRate), ''];
-    case 'leaky-bucket':
-      return policy.mode === 'shaping'
-        ? [String(policy.capacity), String(MICROS_PER_SECOND / policy.leakRate), '1']
-        : [String(policy.capacity), String(policy.leakRate), ''];
-    case 'gcra':
-      return [String(policy.capacity), String(toMicros(policy.period) / policy.limit), ''];
-  }
+/** What a call sends: a script, and its arguments. */
+export interface Call {
+  readonly script: Script;
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+  read(reply: unknown): Reply;
 }
 
-/** How sliding-window-log.lua packs an entry: a time within the window and a number up to the limit, in as few bytes as hold them. */
-function logEntryFormat({ limit, window }: Extract<Policy, { algorithm: 'sliding-window-log' }>): string {
-  return `<I${bytesFor(toMicros(window))}I${bytesFor(limit + 1)}`;
+/** What tells the rules of attempts apart, for a script. */
+export function groupOf(rules: readonly Rule[]): string {
+  if (rules.length === 1) return `${luaNumber(redisRule(rules[0]!))} ${rules[0]!.redis!.args.join(' ')}`;
+  return rules.map((rule) => groupOf([rule])).join(',');
 }
 
-function bytesFor(range: number): number {
-  let bytes = 1;
-  while (256 ** bytes < range) bytes += 1;
-  return bytes;
+/** A rule without a twin in Lua works everywhere else. */
+export function redisRule(rule: Rule): Rule {
+  if (rule.redis !== undefined) return rule;
+  throw new SluiceError({
+    code: 'SLUICE_INVALID_POLICY',
+    path: 'policy.algorithm',
+    message: `The algorithm ${rule.policy.algorithm} has no Lua, so its policies do not work on Redis. Give defineAlgorithm a \`redis\` part, or use another store.`,
+  });
+}
+
+/** `now` is '' for the server's own clock. */
+export function callOf(asks: readonly Ask[], now: string, dryRun = false): Call {
+  const [first] = asks;
+  if (dryRun || first!.rules.length > 1) return callOfSeveral(asks, now, dryRun);
+  const rule = first!.rules[0]!;
+  const args = [now, ...rule.redis!.args];
+  if (asks.some(({ costs }) => costs[0] !== 1)) for (const { costs } of asks) args.push(String(costs[0]));
+  const keys = asks.map((ask) => ask.keys[0]!);
+  return asks.length === 1
+    ? { script: singleScript('one', rule), keys, args, read: readOne }
+    : { script: singleScript('many', rule), keys, args, read: (reply) => readMany(reply, asks.length) };
+}
+
+/** Attempts under several policies, or one that is only looked at. */
+function callOfSeveral(asks: readonly Ask[], now: string, dryRun: boolean): Call {
+  const { rules } = asks[0]!;
+  const modules = distinct(rules);
+  const args = [now, dryRun ? '1' : '', String(rules.length)];
+  for (const rule of rules) args.push(moduleNumber(modules, rule), ...rule.redis!.args);
+  for (const { costs } of asks) for (const cost of costs) args.push(String(cost));
+  return {
+    script: severalScript('decide', modules),
+    keys: asks.flatMap(({ keys }) => keys),
+    args,
+    read: (reply) => readLines(reply, asks.length, rules.length),
+  };
+}
+
+/** One rule for each algorithm. */
+function distinct(rules: readonly Rule[]): readonly Rule[] {
+  const byLua = new Map(rules.map((rule) => [luaNumber(redisRule(rule)), rule]));
+  return [...byLua.values()].sort((one, other) => luaNumber(one) - luaNumber(other));
+}
+
+function moduleNumber(modules: readonly Rule[], rule: Rule): string {
+  return String(1 + modules.findIndex((other) => luaNumber(other) === luaNumber(rule)));
 }
 
 const NEVER = -1;
 
-/** `more` is what else there is to say, see decide-one.lua. */
+/** `more` is what else there is to say, see redis/lua/block.lua. */
 function verdictOf(remaining: number, resetAfter: number, more: number): Verdict {
   if (more === 0) return { allowed: true, remaining, retryAfter: 0, resetAfter, delay: 0 };
   if (more < NEVER) return { allowed: true, remaining, retryAfter: 0, resetAfter, delay: NEVER - more };
@@ -71,14 +99,14 @@ function verdictOf(remaining: number, resetAfter: number, more: number): Verdict
 }
 
 /** The reply of decide-one.lua. */
-export function readOne(reply: unknown): Answers {
+function readOne(reply: unknown): Reply {
   const numbers = wholeNumbers(String(reply));
   if (numbers?.length !== 3 && numbers?.length !== 4) throw unexpected(reply);
   return { now: numbers[0]!, each: [[verdictOf(numbers[1]!, numbers[2]!, numbers[3] ?? 0)]] };
 }
 
 /** The reply of decide-many.lua. */
-export function readMany(reply: unknown, attempts: number): Answers {
+function readMany(reply: unknown, attempts: number): Reply {
   const text = String(reply);
   if (text.includes('!')) return readLines(reply, attempts, 1);
   const numbers = wholeNumbers(text);
@@ -93,13 +121,13 @@ export function readMany(reply: unknown, attempts: number): Answers {
 }
 
 /** The reply of decide.lua: a line for each attempt, which is three numbers for each policy, or an error of that attempt alone. */
-export function readLines(reply: unknown, attempts: number, policies: number): Answers {
+function readLines(reply: unknown, attempts: number, policies: number): Reply {
   const [first = '', ...lines] = String(reply).split('\n');
   const now = wholeNumbers(first);
   if (now?.length !== 1 || lines.length !== attempts) throw unexpected(reply);
   const each = lines.map((line) => {
     if (line.startsWith('!')) return new Error(line.slice(1));
-    const numbers = wholeNumbers(line.trimStart());
+    const numbers = wholeNumbers(line);
     if (numbers?.length !== 3 * policies) throw unexpected(reply);
     return Array.from({ length: policies }, (_, index) => {
       const at = index * 3;
@@ -109,10 +137,16 @@ export function readLines(reply: unknown, attempts: number, policies: number): A
   return { now: now[0]!, each };
 }
 
-/** How change.lua takes a change. */
-export function changeWords(change: Change): string[] {
-  const { code, words } = wirePolicy(change.policy);
-  return [change.verb, code, ...words, ...amountWords(change)];
+/** What change.lua takes for these changes. */
+export function changeCall(changes: readonly Change[], now: string): { script: Script; args: string[] } {
+  const rules = changes.map(({ policy }) => ruleOf(policy));
+  const modules = distinct(rules);
+  const args = [now];
+  for (const [index, change] of changes.entries()) {
+    const rule = rules[index]!;
+    args.push(change.verb, moduleNumber(modules, rule), ...rule.redis!.args, ...amountWords(change));
+  }
+  return { script: severalScript('change', modules), args };
 }
 
 function amountWords(change: Change): [amount: string, spentAt: string, spentUntil: string, spentCost: string] {
@@ -133,27 +167,26 @@ function spentWords(spent: Spent | undefined): [at: string, until: string, cost:
 }
 
 /** The reply of change.lua: a line for each change, three numbers and by how much the state changed. */
-export function readChanges(reply: unknown, changes: number): Verdicts {
+export function readChanges(reply: unknown, changes: readonly Change[]): Decision[] {
   const [first = '', ...lines] = String(reply).split('\n');
   const now = Number(first);
-  const verdicts = lines.map((line) => {
+  if (lines.length !== changes.length || !Number.isSafeInteger(now)) throw unexpected(reply);
+  return lines.map((line, index) => {
     const [remaining, resetAfter, more, changed] = line.split(' ').map(Number);
-    return { ...verdictOf(remaining!, resetAfter!, more!), changed };
+    if (!Number.isFinite(changed) || !(resetAfter! >= 0)) throw unexpected(reply);
+    const rule = ruleOf(changes[index]!.policy);
+    return { ...decisionOf(rule, now, verdictOf(remaining!, resetAfter!, more!)), changed };
   });
-  const isWhole = verdicts.every(({ changed, resetAfter }) => Number.isFinite(changed) && resetAfter >= 0);
-  if (verdicts.length !== changes || !isWhole || !Number.isSafeInteger(now)) throw unexpected(reply);
-  return { now, verdicts, source: 'store' };
 }
 
-/** The reply of history.lua: time, units, time, units, ... */
-export function readHistory(reply: unknown): HistoryEntry[] {
-  if (!Array.isArray(reply)) throw unexpected(reply);
-  const numbers = reply.length === 0 ? [] : wholeNumbers(reply.join(' '));
-  if (numbers?.length !== reply.length || reply.length % 2 !== 0) throw unexpected(reply);
-  return Array.from({ length: numbers.length / 2 }, (_, index) => ({
-    at: numbers[index * 2]! / MICROS_PER_SECOND,
-    cost: numbers[index * 2 + 1]!,
-  }));
+/** The reply of history.lua: a look, and time, units, time, units, ... */
+export function readHistory(reply: unknown, policy: Policy): { look: Decision; listed: number[] } {
+  const [first = '', ...lines] = String(reply).split('\n');
+  const look = wholeNumbers(first);
+  const listed = lines.length === 0 ? [] : wholeNumbers(lines.join(' '));
+  if (look?.length !== 4 || listed?.length !== lines.length * 2) throw unexpected(reply);
+  const [now, remaining, resetAfter, more] = look as [number, number, number, number];
+  return { look: decisionOf(ruleOf(policy), now, verdictOf(remaining, resetAfter, more)), listed };
 }
 
 const [ZERO, NINE, MINUS, SPACE, LINE] = [48, 57, 45, 32, 10];
@@ -184,10 +217,5 @@ function wholeNumbers(text: string): number[] | undefined {
 }
 
 function unexpected(reply: unknown): SluiceError {
-  return new SluiceError({
-    code: 'SLUICE_UNEXPECTED_REPLY',
-    path: 'redis',
-    expected: "the reply of Sluice's own script",
-    got: reply,
-  });
+  return wrong('SLUICE_UNEXPECTED_REPLY', 'redis', "the reply of Sluice's own script", reply);
 }

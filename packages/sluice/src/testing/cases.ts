@@ -1,5 +1,4 @@
 /** The shape of the case tables in algorithms/NAME/NAME.cases.json: behaviour as rows of moments. */
-import type { Policy } from '../model/policy.ts';
 
 /** At this second, asking this much: allowed, remaining, retryAfter, resetAfter, delay, and why. Seconds; 'never' for Infinity. */
 export type CaseRow = readonly [
@@ -13,9 +12,10 @@ export type CaseRow = readonly [
   why: string,
 ];
 
+/** One policy, and what happens moment by moment. A row is an attempt and what it is told. */
 export interface CaseTable {
   readonly title: string;
   /** Plain data, as a user would write it; checked when it is run. */
-  readonly policy: Policy | Readonly<Record<string, unknown>>;
+  readonly policy: Readonly<Record<string, unknown>>;
   readonly rows: readonly CaseRow[];
 }

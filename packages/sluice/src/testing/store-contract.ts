@@ -8,47 +8,64 @@
 import { type Limiter, limiterOver } from '../limiter/limiter.ts';
 import { type ManualClock, manualClock } from '../model/clock.ts';
 import type { RateLimitResult } from '../model/decision.ts';
-import { MICROS_PER_MS } from '../model/duration.ts';
-import {
-  checkPolicy,
-  fixedWindow,
-  gcra,
-  leakyBucket,
-  limitOf,
-  type Policy,
-  slidingWindowCounter,
-  slidingWindowLog,
-  tokenBucket,
-} from '../model/policy.ts';
-import type { MaybePromise, Store } from '../model/store.ts';
+import { MAX_DURATION_MS, MICROS_PER_MS } from '../model/duration.ts';
+import type { MaybePromise } from '../model/maybe-promise.ts';
+import { type Policy, ruleOf } from '../model/policy.ts';
+import type { Samples } from '../model/samples.ts';
+import type { Store } from '../model/store.ts';
+import { checkPolicy } from '../policies/check-policy.ts';
 import { caseTables } from './cases.generated.ts';
 import type { CaseTable } from './cases.ts';
-import { blocks, penalizes, refundsNothingLate, refundsRightAway } from './change-contract.ts';
+import {
+  blocks,
+  blocksUnderOtherNumbers,
+  penalizes,
+  refundsNothingLate,
+  refundsRightAway,
+  slowsDown,
+} from './change-contract.ts';
 import { equal, isTrue } from './expectations.ts';
+import { SAMPLES } from './samples.generated.ts';
 
+/** One case of the contract: give `name` and `run` to your test runner. */
 export interface ContractCase {
   readonly name: string;
   run(): Promise<void>;
 }
 
+/** Makes a new, empty store on this clock. Called once for each case. */
 export type MakeStore = (options: { readonly clock: ManualClock }) => MaybePromise<Store>;
 
-/** One of each, with room for interesting traffic. */
-const POLICIES: readonly Policy[] = [
-  fixedWindow({ limit: 10, window: '10s' }),
-  fixedWindow({ limit: 10, window: '10s', align: 'first', name: 'fixed-window-first' }),
-  slidingWindowLog({ limit: 10, window: '10s' }),
-  slidingWindowCounter({ limit: 10, window: '10s' }),
-  tokenBucket({ capacity: 10, refillRate: 1 / 3 }),
-  leakyBucket({ capacity: 10, leakRate: '90/m' }),
-  leakyBucket({ capacity: 10, leakRate: 7, mode: 'shaping', name: 'leaky-bucket-shaping' }),
-  gcra({ limit: 30, period: '1m', capacity: 10 }),
-];
+/** What `storeContract` takes besides the function that makes a store. */
+export interface ContractOptions {
+  /** Sample policies of algorithms of your own, besides those of Sluice. */
+  readonly samples?: readonly Samples[] | undefined;
+}
+
+/** Room for interesting traffic, and a limit of 10 for every kind. */
+const NUMBERS = { limit: 10, window: 10_000, capacity: 10, rate: 4 / 3 };
+
+/** As far apart as numbers get: a million a minute, and one in ten years. */
+const FAST = { limit: 1_000_000, window: 60_000, capacity: 1_000_000, rate: 1_000_000 };
+const SLOW = { limit: 1, window: MAX_DURATION_MS / 10, capacity: 1, rate: 10_000 / MAX_DURATION_MS };
+
+/** One of each, called by its kind. */
+function policiesOf(samples: readonly Samples[]): readonly Policy[] {
+  return samples.map((sample) => sample.policy(NUMBERS, sample.kind));
+}
 
 const START_MS = 1_763_280_000_123.456;
 
-export function storeContract(makeStore: MakeStore): readonly ContractCase[] {
-  const withStore = (name: string, body: (store: Store, clock: ManualClock) => Promise<void>): ContractCase => ({
+/**
+ * What every store must do, as cases for any test runner. Each makes a store of its own.
+ *
+ * @example
+ * for (const { name, run } of storeContract(({ clock }) => myStore({ clock }))) test(name, run);
+ */
+export function storeContract(makeStore: MakeStore, options: ContractOptions = {}): readonly ContractCase[] {
+  const samples = [...SAMPLES, ...(options.samples ?? [])];
+  const policies = policiesOf(samples);
+  const withStore: WithStore = (name, body) => ({
     name,
     run: async () => {
       const clock = manualClock(START_MS);
@@ -62,35 +79,69 @@ export function storeContract(makeStore: MakeStore): readonly ContractCase[] {
         runTable(store, clock, table),
       ),
     ),
-    ...POLICIES.flatMap((policy) => [
-      withStore(`${policy.name}: keeps the laws in random traffic`, (store, clock) =>
-        lawfulTraffic(store, clock, policy),
+    ...policies.flatMap((policy) => casesOfPolicy(withStore, policy)),
+    ...samples.flatMap((sample) => casesOfSample(withStore, sample)),
+    withStore('no two policies share state', (store) => policiesApart(store, samples)),
+    withStore('an attempt spends from all of its policies or from none', (store) => allOrNothing(store, policies)),
+    withStore('a denied attempt shows the others as they stand', (store) => deniedShowsOthers(store, samples)),
+    withStore('a dry run spends nothing', (store) => dryRun(store, policies)),
+    withStore('forget resets a key, and only that key', (store) => forgets(store, policies)),
+    ...policies
+      .filter((policy) => ruleOf(policy).entries !== undefined)
+      .map((policy) =>
+        withStore(`${policy.name}: history lists what was admitted`, (store, clock) => history(store, clock, policy)),
       ),
-      withStore(`${policy.name}: time going backwards mints nothing`, (store, clock) =>
-        backwards(store, clock, policy),
-      ),
-      withStore(`${policy.name}: concurrent attempts admit exactly the limit`, (store) => concurrent(store, policy)),
-      withStore(`${policy.name}: no two keys share state`, (store) => keysApart(store, policy)),
-      withStore(`${policy.name}: a refund gives back what was spent`, (store, clock) =>
-        refundsRightAway(store, clock, policy),
-      ),
-      withStore(`${policy.name}: a late refund mints nothing`, (store, clock) =>
-        refundsNothingLate(store, clock, policy),
-      ),
-      withStore(`${policy.name}: a penalty spends down to empty`, (store, clock) => penalizes(store, clock, policy)),
-      withStore(`${policy.name}: a block denies until it ends`, (store, clock) => blocks(store, clock, policy)),
-    ]),
-    withStore('no two policies share state', policiesApart),
-    withStore('an attempt spends from all of its policies or from none', allOrNothing),
-    withStore('a denied attempt shows the others as they stand', deniedShowsOthers),
-    withStore('a raised or lowered limit keeps the state', changedLimits),
-    withStore('a dry run spends nothing', dryRun),
-    withStore('forget makes a key as good as new, and only that key', forgets),
-    withStore('history lists what a log admitted', history),
   ];
 }
 
-const single = (store: Store, policy: Policy): Limiter => limiterOver({ policy, store });
+/** A case of this name, on a store of its own. */
+type WithStore = (name: string, body: (store: Store, clock: ManualClock) => Promise<void>) => ContractCase;
+
+function casesOfPolicy(withStore: WithStore, policy: Policy): ContractCase[] {
+  return [
+    withStore(`${policy.name}: keeps the laws in random traffic`, (store, clock) =>
+      lawfulTraffic(store, clock, policy),
+    ),
+    withStore(`${policy.name}: time going backwards mints nothing`, (store, clock) => backwards(store, clock, policy)),
+    withStore(`${policy.name}: concurrent attempts admit exactly the limit`, (store) => concurrent(store, policy)),
+    withStore(`${policy.name}: no two keys share state`, (store) => keysApart(store, policy)),
+    withStore(`${policy.name}: a refund gives back what was spent`, (store, clock) =>
+      refundsRightAway(store, clock, policy),
+    ),
+    withStore(`${policy.name}: a late refund mints nothing`, (store, clock) =>
+      refundsNothingLate(store, clock, policy),
+    ),
+    withStore(`${policy.name}: a block denies until it ends`, (store, clock) => blocks(store, clock, policy)),
+  ];
+}
+
+function casesOfSample(withStore: WithStore, sample: Samples): ContractCase[] {
+  return [
+    withStore(`${sample.kind}: a penalty spends down to empty`, (store) =>
+      penalizes(store, sample.policy(NUMBERS, sample.kind), sample.debt),
+    ),
+    withStore(`${sample.kind}: a raised or lowered limit keeps what was spent`, (store) =>
+      changedLimits(store, sample),
+    ),
+    withStore(`${sample.kind}: without a name, other numbers are another state`, (store) =>
+      numbersApart(store, sample),
+    ),
+    withStore(`${sample.kind}: a block under other numbers keeps what was spent`, (store) =>
+      blocksUnderOtherNumbers(store, named(sample, 10), named(sample, 7)),
+    ),
+    withStore(`${sample.kind}: numbers that become far slower are answered at once`, (store) =>
+      slowsDown(store, sample.policy(FAST, 'plan'), sample.policy(SLOW, 'plan')),
+    ),
+  ];
+}
+
+/** Of this limit an hour, by name. */
+function named({ kind, policy }: Samples, limit: number): Policy {
+  return policy({ limit, window: 3_600_000, capacity: limit, rate: limit / 3600 }, `plan of ${kind}`);
+}
+
+/** The policy is chosen by a function, because plans of one name are meant to share a state here. */
+const single = (store: Store, policy: Policy): Limiter => limiterOver({ policy: () => policy, store });
 
 async function runTable(store: Store, clock: ManualClock, { policy, rows }: CaseTable): Promise<void> {
   const limiter = single(store, checkPolicy(policy));
@@ -137,7 +188,7 @@ async function lawfulTraffic(store: Store, clock: ManualClock, policy: Policy): 
       equal([after.remaining, after.resetAfter], [before.remaining, before.resetAfter], 'denied changes nothing');
       equal(
         result.retryAfter === Number.POSITIVE_INFINITY,
-        cost > limitOf(policy),
+        cost > ruleOf(policy).limit,
         'never only for what is above the limit',
       );
     }
@@ -166,10 +217,10 @@ async function forgottenInTime(
 ): Promise<void> {
   if (resetAfter === 0) return;
   moment.forward(Math.round(resetAfter * 1e6) - 1);
-  equal((await limiter.peek('someone')).resetAfter, 0.000001, 'not as good as new just before resetAfter');
+  equal((await limiter.peek('someone')).resetAfter, 0.000001, 'not reset just before resetAfter');
   moment.forward(1);
   const { remaining, resetAfter: left } = await limiter.peek('someone');
-  equal([remaining, left], [limit, 0], 'as good as new at resetAfter');
+  equal([remaining, left], [limit, 0], 'reset at resetAfter');
 }
 
 interface Moments {
@@ -249,40 +300,55 @@ async function keysApart(store: Store, policy: Policy): Promise<void> {
   }
 }
 
-async function policiesApart(store: Store): Promise<void> {
-  const named = POLICIES.map((policy, index) => checkPolicy({ ...policy, name: `${policy.name}:${index}` }));
-  for (const policy of [...POLICIES, ...named]) {
+async function policiesApart(store: Store, samples: readonly Samples[]): Promise<void> {
+  const unnamed = samples.map(({ policy }) => policy(NUMBERS));
+  for (const policy of [...policiesOf(samples), ...unnamed]) {
     equal(
       (await single(store, policy).attempt('someone', { cost: 4 })).remaining,
       6,
-      `first attempt under ${policy.name}`,
+      `first attempt under ${ruleOf(policy).identity}`,
     );
   }
 }
 
-async function allOrNothing(store: Store): Promise<void> {
-  const tight = gcra({ limit: 1, period: '1h', capacity: 2, name: 'tight' });
-  const limiter = limiterOver({ policies: [...POLICIES, tight], store });
+/** Every pair of policies of one kind that differ in one number. */
+async function numbersApart(store: Store, { policy }: Samples): Promise<void> {
+  const others = [NUMBERS, { ...NUMBERS, limit: 11 }, { ...NUMBERS, capacity: 12 }, { ...NUMBERS, window: 13_000 }];
+  const all = [...others, { ...NUMBERS, rate: 14 / 3 }].map((numbers) => policy(numbers));
+  const distinct = new Map(all.map((each) => [ruleOf(each).numbers, each]));
+  for (const each of distinct.values()) {
+    const { limit } = ruleOf(each);
+    equal((await single(store, each).attempt('someone', { cost: 5 })).remaining, limit - 5, ruleOf(each).identity);
+  }
+}
+
+async function allOrNothing(store: Store, policies: readonly Policy[]): Promise<void> {
+  const [first] = policies;
+  const tight = ruleOf(first!).changed({});
+  const limiter = limiterOver({ policies, store });
+  const other = limiterOver({ policy: tight, store });
+  await other.attempt('someone', { cost: 8 });
   const allowed = await limiter.attempt('someone', { cost: 2 });
-  equal([allowed.allowed, allowed.policy, allowed.remaining], [true, 'tight', 0], 'the tightest policy binds');
+  equal([allowed.allowed, allowed.policy, allowed.remaining], [true, first!.name, 0], 'the tightest policy binds');
+  const left = policies.map((_, index) => (index === 0 ? 0 : 8));
   equal(
     allowed.decisions.map(({ remaining }) => remaining),
-    [8, 8, 8, 8, 8, 8, 8, 8, 0],
+    left,
     'all are spent from',
   );
   const denied = await limiter.attempt('someone');
-  equal([denied.allowed, denied.policy, denied.retryAfter], [false, 'tight', 3600], 'one denies');
+  equal([denied.allowed, denied.policy], [false, first!.name], 'one denies');
   const after = await limiter.peek('someone');
   equal(
     after.decisions.map(({ remaining }) => remaining),
-    [8, 8, 8, 8, 8, 8, 8, 8, 0],
+    left,
     'and nothing is spent from any',
   );
 }
 
-async function deniedShowsOthers(store: Store): Promise<void> {
-  const wide = tokenBucket({ capacity: 10, refillRate: 1, name: 'wide' });
-  const narrow = tokenBucket({ capacity: 3, refillRate: 1, name: 'narrow' });
+async function deniedShowsOthers(store: Store, [sample]: readonly Samples[]): Promise<void> {
+  const wide = sample!.policy(NUMBERS, 'wide');
+  const narrow = sample!.policy({ ...NUMBERS, limit: 3, capacity: 3 }, 'narrow');
   const { decisions } = await limiterOver({ policies: [wide, narrow], store }).attempt('someone', { cost: 4 });
   equal(
     decisions.map(({ allowed, remaining, retryAfter, resetAfter }) => [allowed, remaining, retryAfter, resetAfter]),
@@ -294,37 +360,21 @@ async function deniedShowsOthers(store: Store): Promise<void> {
   );
 }
 
-async function changedLimits(store: Store): Promise<void> {
-  const sizes: readonly ((size: number) => Policy)[] = [
-    (limit) => fixedWindow({ limit, window: '1h' }),
-    (limit) => slidingWindowLog({ limit, window: '1h' }),
-    (limit) => slidingWindowCounter({ limit, window: '1h' }),
-    (capacity) => tokenBucket({ capacity, refillRate: '1/h' }),
-    (capacity) => leakyBucket({ capacity, leakRate: '1/h' }),
-    (capacity) => leakyBucket({ capacity, leakRate: '1/h', mode: 'shaping' }),
-    (capacity) => gcra({ limit: 1, period: '1h', capacity }),
-  ];
-  for (const sized of sizes) {
-    const remaining = async (size: number): Promise<number> =>
-      (await single(store, sized(size)).peek('someone')).remaining;
-    await single(store, sized(10)).attempt('someone', { cost: 4 });
-    const { algorithm } = sized(1);
-    equal(
-      [await remaining(10), await remaining(300), await remaining(5), await remaining(4)],
-      [6, 296, 1, 0],
-      `${algorithm}: what was spent stays spent`,
-    );
-    equal(
-      (await single(store, sized(70_000)).attempt('someone', { cost: 60_000 })).remaining,
-      9_996,
-      `${algorithm}: raised`,
-    );
-    equal(await remaining(10), 0, `${algorithm}: lowered again`);
-  }
+async function changedLimits(store: Store, sample: Samples): Promise<void> {
+  const remaining = async (limit: number): Promise<number> =>
+    (await single(store, named(sample, limit)).peek('someone')).remaining;
+  await single(store, named(sample, 10)).attempt('someone', { cost: 4 });
+  equal(
+    [await remaining(10), await remaining(300), await remaining(5), await remaining(4)],
+    [6, 296, 1, 0],
+    'what was spent stays spent',
+  );
+  equal((await single(store, named(sample, 70_000)).attempt('someone', { cost: 60_000 })).remaining, 9_996, 'raised');
+  equal(await remaining(10), 0, 'lowered again');
 }
 
-async function dryRun(store: Store): Promise<void> {
-  for (const policy of POLICIES) {
+async function dryRun(store: Store, policies: readonly Policy[]): Promise<void> {
+  for (const policy of policies) {
     const limiter = single(store, policy);
     const would = await limiter.peek('someone', { cost: 4 });
     const wouldNot = await limiter.peek('someone', { cost: 11 });
@@ -337,8 +387,8 @@ async function dryRun(store: Store): Promise<void> {
   }
 }
 
-async function forgets(store: Store): Promise<void> {
-  const limiter = limiterOver({ policies: POLICIES, store });
+async function forgets(store: Store, policies: readonly Policy[]): Promise<void> {
+  const limiter = limiterOver({ policies, store });
   await limiter.attempt('someone', { cost: 10 });
   await limiter.attempt('other', { cost: 3 });
   await limiter.reset('someone');
@@ -346,14 +396,14 @@ async function forgets(store: Store): Promise<void> {
   const fresh = await limiter.peek('someone');
   equal(
     fresh.decisions.map(({ remaining, resetAfter }) => [remaining, resetAfter]),
-    POLICIES.map(() => [10, 0]),
-    'as good as new',
+    policies.map(() => [10, 0]),
+    'reset',
   );
   equal((await limiter.peek('other')).remaining, 7, 'another key keeps what it spent');
 }
 
-async function history(store: Store, clock: ManualClock): Promise<void> {
-  const limiter = single(store, slidingWindowLog({ limit: 10, window: '10s' }));
+async function history(store: Store, clock: ManualClock, policy: Policy): Promise<void> {
+  const limiter = single(store, policy);
   equal(await limiter.history('someone'), [], 'nothing yet');
   for (const [at, cost] of [
     [1_000_000, 2],

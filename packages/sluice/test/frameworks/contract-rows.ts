@@ -1,6 +1,6 @@
 /** The rows of the contract: what is set up, what is asked, and the exact status, headers and body that come back. */
 import type { RateLimitOptions } from '../../src/frameworks/options.ts';
-import { byHeader, byIp, byRoute, combine, firstOf } from '../../src/http/index.ts';
+import { byHeader, byIp, byRoute, byUser, combine, firstOf } from '../../src/http/index.ts';
 import {
   createLimiter,
   fixedWindow,
@@ -40,14 +40,16 @@ export interface Row {
 }
 
 const bucket = tokenBucket({ name: 'bucket', capacity: 2, refillRate: 0.1 });
-const over = (clock: ManualClock, ...policies: Policy[]): { limiter: Limiter; policies: Policy[] } => ({
-  limiter: createLimiter({ policies, store: memoryStore({ clock }) }),
+/** With the headers of the draft alone, to be short. */
+const over = (clock: ManualClock, ...policies: Policy[]) => ({
+  limiter: createLimiter({ policies, store: memoryStore({ clock }) }) as Limiter,
   policies,
+  headers: 'draft' as const,
 });
 const twoOfBucket = (clock: ManualClock): AnyOptions => over(clock, bucket);
 
 const FIRST = { 'ratelimit-policy': '"bucket";q=2;w=20', ratelimit: '"bucket";r=1;t=10' };
-const SECOND = { 'ratelimit-policy': '"bucket";q=2;w=20', ratelimit: '"bucket";r=0;t=20' };
+const SECOND = { 'ratelimit-policy': '"bucket";q=2;w=20', ratelimit: '"bucket";r=0;t=10' };
 const THIRD = {
   'ratelimit-policy': '"bucket";q=2;w=20',
   ratelimit: '"bucket";r=0;t=10',
@@ -58,20 +60,26 @@ const THIRD = {
 const PROBLEM =
   '{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded",' +
   '"title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,' +
-  '"detail":"Too many requests. Retry after 10 seconds.","violated-policies":["bucket"]}';
-const PLAIN = '{"error":"rate_limited","message":"Too many requests. Retry after 10 seconds."}';
+  '"detail":"Too many requests. Retry after 10 seconds.",' +
+  '"error":"rate_limited","message":"Too many requests. Retry after 10 seconds.","violated-policies":["bucket"]}';
 const REDUCED =
   '{"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",' +
   '"title":"Request cannot be satisfied due to temporary server capacity constraints","status":503,' +
-  '"detail":"Temporarily unavailable. Retry after 1 second."}';
+  '"detail":"Temporarily unavailable. Retry after 1 second.",' +
+  '"error":"temporarily_unavailable","message":"Temporarily unavailable. Retry after 1 second."}';
+const noKey = (why: string): string =>
+  JSON.stringify({
+    type: 'about:blank',
+    title: 'Unauthorized',
+    status: 401,
+    detail: `This request does not say who is calling${why}`,
+    error: 'missing_key',
+    message: `This request does not say who is calling${why}`,
+  });
+const MISSING = { 'content-type': 'application/problem+json', 'cache-control': 'no-store' };
 
-const away: Store = {
-  decide: () => Promise.reject(new Error('the store is away')),
-  change: () => Promise.reject(new Error('the store is away')),
-  forget: () => Promise.reject(new Error('the store is away')),
-  history: () => Promise.reject(new Error('the store is away')),
-};
-const hung: Store = { ...away, decide: () => new Promise(() => {}) };
+const away: Store = { ask: () => Promise.reject(new Error('the store is away')) };
+const hung: Store = { ask: () => new Promise(() => {}) };
 const as = (user: string): { headers: Record<string, string> } => ({ headers: { 'x-user': user } });
 const answers = (status: number): { headers: Record<string, string> } => ({ headers: { 'x-answer': `${status}` } });
 
@@ -87,14 +95,14 @@ export const ROWS: readonly Row[] = [
         after: 9999,
         status: 429,
         sees: { ...THIRD, ratelimit: '"bucket";r=0;t=1', 'retry-after': '1' },
-        body: PROBLEM.replace('10 seconds', '1 second'),
+        body: PROBLEM.replaceAll('10 seconds', '1 second'),
       },
       { after: 1, status: 200, sees: SECOND, body: '0 left' },
     ],
     handled: 3,
   },
   {
-    title: 'plain JSON for clients that ask for it',
+    title: 'the same body as plain JSON for clients that ask for it',
     options: twoOfBucket,
     asks: [
       { status: 200, sees: FIRST },
@@ -103,7 +111,7 @@ export const ROWS: readonly Row[] = [
         headers: { accept: 'application/json' },
         status: 429,
         sees: { ...THIRD, 'content-type': 'application/json' },
-        body: PLAIN,
+        body: PROBLEM,
       },
       { headers: { accept: 'application/problem+json' }, status: 429, sees: THIRD, body: PROBLEM },
     ],
@@ -132,22 +140,39 @@ export const ROWS: readonly Row[] = [
     ],
     handled: 1,
   },
-  {
-    title: 'both kinds of headers',
-    options: (clock) => ({ ...over(clock, bucket), headers: 'both' }),
+  ...[undefined, 'both' as const].map((headers) => ({
+    title: `both kinds of headers, ${headers === undefined ? 'by default' : 'if asked for'}`,
+    options: (clock: ManualClock) => ({ ...over(clock, bucket), headers }),
     asks: [
       {
         status: 200,
+        sees: { ...FIRST, 'x-ratelimit-limit': '2', 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': '1700000010' },
+      },
+      {
+        after: 1500,
+        status: 200,
         sees: {
-          ...FIRST,
+          'ratelimit-policy': '"bucket";q=2;w=20',
+          ratelimit: '"bucket";r=0;t=9',
           'x-ratelimit-limit': '2',
-          'x-ratelimit-remaining': '1',
-          'x-ratelimit-reset': '1700000010',
+          'x-ratelimit-remaining': '0',
+          'x-ratelimit-reset': '1700000020',
+        },
+      },
+      {
+        status: 429,
+        sees: {
+          ...THIRD,
+          ratelimit: '"bucket";r=0;t=9',
+          'retry-after': '9',
+          'x-ratelimit-limit': '2',
+          'x-ratelimit-remaining': '0',
+          'x-ratelimit-reset': '1700000020',
         },
       },
     ],
-    handled: 1,
-  },
+    handled: 2,
+  })),
   {
     title: 'an older draft',
     options: (clock) => ({ ...over(clock, bucket), headers: 'draft-6' }),
@@ -211,14 +236,24 @@ export const ROWS: readonly Row[] = [
           'content-type': 'application/problem+json',
           'cache-control': 'no-store',
         },
-        body: PROBLEM.replace('10 seconds', '1 second').replace('["bucket"]', '["burst"]'),
+        body: PROBLEM.replaceAll('10 seconds', '1 second').replace('["bucket"]', '["burst"]'),
       },
     ],
     handled: 1,
   },
   {
+    title: 'a policy and a store are a limit in that store',
+    options: (clock) => ({ policy: bucket, store: memoryStore({ clock }), headers: 'draft' }),
+    asks: [
+      { status: 200, sees: FIRST },
+      { after: 10_000, status: 200, sees: FIRST },
+      { status: 200, sees: SECOND },
+    ],
+    handled: 3,
+  },
+  {
     title: 'a policy alone is a limit in memory',
-    options: () => ({ policy: tokenBucket({ name: 'hourly', capacity: 5, refillRate: '1/h' }) }),
+    options: () => ({ policy: tokenBucket({ name: 'hourly', capacity: 5, refillRate: '1/h' }), headers: 'draft' }),
     asks: [
       {
         status: 200,
@@ -247,7 +282,7 @@ export const ROWS: readonly Row[] = [
       {
         headers: { 'x-cost': '7' },
         status: 200,
-        sees: { 'ratelimit-policy': '"bucket";q=10;w=10', ratelimit: '"bucket";r=3;t=7' },
+        sees: { 'ratelimit-policy': '"bucket";q=10;w=10', ratelimit: '"bucket";r=3;t=1' },
         body: '3 left',
       },
       {
@@ -259,7 +294,7 @@ export const ROWS: readonly Row[] = [
           'content-type': 'application/json',
           'cache-control': 'no-store',
         },
-        body: '{"error":"rate_limited","message":"Too many requests. This request costs more than its limit ever allows."}',
+        body: PROBLEM.replaceAll('Retry after 10 seconds.', 'This request costs more than its limit ever allows.'),
       },
       { headers: { 'x-cost': 'much' }, status: 500, sees: {} },
     ],
@@ -287,11 +322,92 @@ export const ROWS: readonly Row[] = [
     handled: 2,
   },
   {
-    title: 'no key: an error of the framework, and no handler runs',
-    options: (clock) => ({ ...over(clock, bucket), key: () => undefined }),
-    asks: [{ status: 500, sees: {} }],
+    title: 'a header that is missing is a 401 that names it, and nothing is spent',
+    options: (clock) => ({ ...over(clock, bucket), key: byHeader('X-User') }),
+    asks: [
+      { status: 401, sees: MISSING, body: noKey(': the header x-user is missing.') },
+      { headers: { 'x-user': '' }, status: 401, sees: MISSING, body: noKey(': the header x-user is missing.') },
+      {
+        headers: { accept: 'application/json' },
+        status: 401,
+        sees: { ...MISSING, 'content-type': 'application/json' },
+        body: noKey(': the header x-user is missing.'),
+      },
+      { method: 'HEAD', status: 401, sees: MISSING, body: '' },
+      { ...as('ada'), status: 200, sees: FIRST },
+    ],
+    handled: 1,
+  },
+  {
+    title: 'nobody who is logged in is a 401',
+    options: (clock) => ({ ...over(clock, bucket), key: byUser(() => null) }),
+    asks: [{ status: 401, sees: MISSING, body: noKey(': a user who is logged in is missing.') }],
     handled: 0,
   },
+  {
+    title: 'of several keys that one is named that is missing',
+    options: (clock) => ({ ...over(clock, bucket), key: combine(byIp(), byHeader('x-user')) }),
+    asks: [{ status: 401, sees: MISSING, body: noKey(': the header x-user is missing.') }],
+    handled: 0,
+  },
+  {
+    title: 'where one of several would do, all of them are named',
+    options: (clock) => ({ ...over(clock, bucket), key: firstOf(byHeader('x-user'), byHeader('x-api-key')) }),
+    asks: [{ status: 401, sees: MISSING, body: noKey(': the header x-user or the header x-api-key is missing.') }],
+    handled: 0,
+  },
+  ...([undefined, null, ''] as const).map((nothing) => ({
+    title: `a key function of your own that gives ${JSON.stringify(nothing)}: likewise`,
+    options: (clock: ManualClock) => ({ ...over(clock, bucket), key: () => nothing }),
+    asks: [{ status: 401, sees: MISSING, body: noKey('.') }],
+    handled: 0,
+  })),
+  {
+    title: 'a key that is found out later, and is none: likewise',
+    options: (clock) => ({ ...over(clock, bucket), key: async () => undefined }),
+    asks: [{ status: 401, sees: MISSING, body: noKey('.') }],
+    handled: 0,
+  },
+  {
+    title: 'a route that is limited by itself says what is missing, too',
+    options: twoOfBucket,
+    routes: () => ({ '/login': { policy: bucket, key: byHeader('x-user') } }),
+    asks: [{ path: '/login', status: 401, sees: MISSING, body: noKey(': the header x-user is missing.') }],
+    handled: 0,
+  },
+  {
+    title: 'another status for what is missing',
+    options: (clock) => ({ ...over(clock, bucket), key: byHeader('x-user'), missing: 400 }),
+    asks: [
+      {
+        status: 400,
+        sees: MISSING,
+        body: noKey(': the header x-user is missing.').replace('Unauthorized', 'Bad Request').replace('401', '400'),
+      },
+    ],
+    handled: 0,
+  },
+  {
+    title: 'an answer of your own for what is missing',
+    options: (clock) => ({
+      ...over(clock, bucket),
+      key: byHeader('x-user'),
+      missing: async (denial, { view }) => ({ ...denial, headers: { 'X-Teapot': view.method }, body: 'Who is it?' }),
+    }),
+    asks: [{ status: 401, sees: { 'x-teapot': 'GET' }, body: 'Who is it?' }],
+    handled: 0,
+  },
+  ...(
+    [
+      ['that throws', () => Promise.reject(new Error('no'))],
+      ['that gives a number', () => 42 as never],
+    ] as const
+  ).map(([what, key]) => ({
+    title: `a key function ${what}: an error of the framework, and no handler runs`,
+    options: (clock: ManualClock) => ({ ...over(clock, bucket), key }),
+    asks: [{ status: 500, sees: {} }],
+    handled: 0,
+  })),
   {
     title: 'no key, and somebody to ask instead',
     options: (clock) => ({ ...over(clock, bucket), key: firstOf(byHeader('x-user'), byIp()) }),
@@ -384,6 +500,7 @@ export const ROWS: readonly Row[] = [
     options: () => ({
       limiter: createLimiter({ policy: bucket, store: fallback({ to: 'allow' })(away) }),
       policies: [bucket],
+      headers: 'draft',
     }),
     asks: [{ status: 200, sees: { 'ratelimit-policy': '"bucket";q=2;w=20', ratelimit: '"bucket";r=2;t=0' } }],
     handled: 1,
@@ -435,7 +552,7 @@ export const ROWS: readonly Row[] = [
     }),
     asks: [
       { status: 200, sees: { 'ratelimit-policy': '"even";q=3;w=3', ratelimit: '"even";r=2;t=1' } },
-      { status: 200, sees: { 'ratelimit-policy': '"even";q=3;w=3', ratelimit: '"even";r=1;t=2' } },
+      { status: 200, sees: { 'ratelimit-policy': '"even";q=3;w=3', ratelimit: '"even";r=1;t=1' } },
       { after: 1000, status: 200, sees: { 'ratelimit-policy': '"even";q=3;w=3', ratelimit: '"even";r=2;t=1' } },
     ],
     handled: 3,
@@ -450,6 +567,7 @@ export const ROWS: readonly Row[] = [
           store: memoryStore({ clock }),
         }),
         policies: Object.values(plans),
+        headers: 'draft',
         key: byHeader('x-user'),
         context: (view) => (view.header('x-user') === 'ada' ? 'paid' : 'free'),
       };
@@ -538,13 +656,13 @@ export const ROWS: readonly Row[] = [
       {
         headers: { 'x-used': '20' },
         status: 200,
-        sees: { 'ratelimit-policy': '"bucket";q=100;w=100', ratelimit: '"bucket";r=40;t=60' },
+        sees: { 'ratelimit-policy': '"bucket";q=100;w=100', ratelimit: '"bucket";r=40;t=1' },
         body: '40 left',
       },
       {
         headers: { 'x-used': '75' },
         status: 200,
-        sees: { 'ratelimit-policy': '"bucket";q=100;w=100', ratelimit: '"bucket";r=20;t=80' },
+        sees: { 'ratelimit-policy': '"bucket";q=100;w=100', ratelimit: '"bucket";r=20;t=1' },
       },
       {
         headers: { 'x-used': '1' },

@@ -85,7 +85,7 @@ async function send(
   clock.advance(after);
   const signal = AbortSignal.timeout(4000);
   const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers: { ...headers }, signal });
-  const isDenial = response.headers.has('retry-after') || response.status === 429;
+  const isDenial = response.headers.has('cache-control');
   const names = isDenial ? [...HEADERS, ...ON_DENIED_TOO] : HEADERS;
   const found = names.map((name) => [name, response.headers.get(name)] as const);
   const sees = Object.fromEntries(found.flatMap(([name, value]) => (value === null ? [] : [[name, value]])));

@@ -93,7 +93,17 @@ test('what the runtime passes along is passed on, and tells the address', async 
   const fromEdge = new Request('http://localhost/', { headers: { 'CF-Connecting-IP': '192.0.2.3' } });
   await worker((_request, _env: object, _context: object) => new Response())(fromEdge, {}, {});
   expect(keys).toEqual(['ip:192.0.2.1', 'ip:192.0.2.2', 'ip:192.0.2.3']);
-  await expect(byPeer(() => new Response())(request())).rejects.toMatchObject({ code: 'SLUICE_INVALID_HTTP_KEY' });
+});
+
+test('where nobody knows the address, the answer says so', async () => {
+  const codes: string[] = [];
+  const byAddress = rateLimit({ policy, onWarning: ({ code }) => void codes.push(code) });
+  const response = await byAddress(() => new Response())(request());
+  expect([response.status, await response.json(), codes]).toEqual([
+    500,
+    expect.objectContaining({ error: 'no_client_address' }),
+    ['SLUICE_NO_ADDRESS'],
+  ]);
 });
 
 test('whoever asked to be told waits for what comes after the response', async () => {

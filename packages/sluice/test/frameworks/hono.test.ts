@@ -2,10 +2,10 @@
 import type { Server } from 'node:http';
 import { serve } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { rateLimit } from '../../src/frameworks/hono.ts';
-import { byIp, byRoute, type Key, type RequestView } from '../../src/http/index.ts';
-import { createLimiter, fixedWindow } from '../../src/index.ts';
+import { byHeader, byIp, byRoute, firstOf, type Key, type RequestView } from '../../src/http/index.ts';
+import { checkPolicy, createLimiter, fixedWindow } from '../../src/index.ts';
 import { type App, frameworkContract } from './contract.ts';
 import { listening } from './servers.ts';
 
@@ -45,13 +45,58 @@ test('the address of the peer, as Bun and Deno tell it, or as you do', async () 
   const bun = { requestIP: () => ({ address: '2001:db8::1' }) };
   await app.request('/', {}, bun);
   await app.request('/', {}, { remoteAddr: { transport: 'tcp', hostname: '192.0.2.1', port: 5 } });
-  app.onError((_, c) => c.text('', 500));
-  expect((await app.request('/')).status).toBe(500);
   const worker = new Hono()
     .use(rateLimit({ policy, key: recording(keys, byIp()), ip: (c) => c.req.header('cf-connecting-ip') }))
     .get('/', (c) => c.text(''));
   await worker.request('/', { headers: { 'CF-Connecting-IP': '192.0.2.9' } });
-  expect(keys).toEqual(['ip:2001:db8::/64', 'ip:192.0.2.1', undefined, 'ip:192.0.2.9']);
+  expect(keys).toEqual(['ip:2001:db8::/64', 'ip:192.0.2.1', 'ip:192.0.2.9']);
+});
+
+describe('without a socket, as in a test, nobody knows the address', () => {
+  const SENTENCE =
+    'The server does not know the address of this client, so it cannot count the request. ' +
+    'Give rateLimit an `ip` function that finds the address, or another `key`.';
+
+  test('the answer says so, and a warning does', async () => {
+    const codes: string[] = [];
+    const limit = rateLimit({ policy, onWarning: ({ code, sentence }) => void codes.push(`${code}: ${sentence}`) });
+    const app = new Hono().use(limit).get('/', (c) => c.text(''));
+    const seen = [await app.request('/'), await app.request('/')];
+    expect(await seen[0]!.json()).toEqual({
+      type: 'about:blank',
+      title: 'Internal Server Error',
+      status: 500,
+      detail: SENTENCE,
+      error: 'no_client_address',
+      message: SENTENCE,
+    });
+    expect([seen[1]!.status, codes]).toEqual([500, [`SLUICE_NO_ADDRESS: ${SENTENCE}`]]);
+  });
+
+  test('a status of your own goes first', async () => {
+    const limit = rateLimit({ policy, missing: 400, onWarning: () => {} });
+    const app = new Hono().use(limit).get('/', (c) => c.text(''));
+    expect((await app.request('/')).status).toBe(400);
+  });
+
+  test('it is passed along like this', async () => {
+    const app = new Hono().use(rateLimit({ policy })).get('/', (c) => c.text(''));
+    const env = { incoming: { headers: {}, socket: { remoteAddress: '127.0.0.1' } } };
+    expect((await app.request('/', {}, env)).status).toBe(200);
+  });
+
+  test('a key that also goes by a header, which the caller could have sent, is a 401', async () => {
+    const limit = rateLimit({ policy, key: firstOf(byHeader('x-api-key'), byIp()) });
+    const app = new Hono().use(limit).get('/', (c) => c.text(''));
+    const response = await app.request('/');
+    expect([response.status, await response.json()]).toEqual([
+      401,
+      expect.objectContaining({
+        detail:
+          'This request does not say who is calling: the header x-api-key or the address of the client is missing.',
+      }),
+    ]);
+  });
 });
 
 test('the pattern of the handler, also for a middleware of the whole app', async () => {
@@ -87,7 +132,10 @@ test('a denial keeps what middlewares further out have set, as every response of
     c.header('x-request-id', '7');
     return next();
   });
-  app.use(rateLimit({ policy: { ...policy, limit: 1 }, key: () => 'ada' }), rateLimit({ policy, key: () => 'ada' }));
+  app.use(
+    rateLimit({ policy: checkPolicy({ ...policy, limit: 1 }), key: () => 'ada' }),
+    rateLimit({ policy, key: () => 'ada' }),
+  );
   app.get('/', (c) => c.text(''));
   const seen = [await app.request('/'), await app.request('/')];
   expect(seen.map(({ status, headers }) => [status, headers.get('x-request-id'), headers.get('content-type')])).toEqual(

@@ -256,7 +256,7 @@ test('a filter of the app may answer instead, with the headers there already', a
   class Told {
     catch(error: RateLimitException, host: ArgumentsHost): void {
       const response = host.switchToHttp().getResponse();
-      response.status(error.getStatus()).json({ left: error.result.remaining });
+      response.status(error.getStatus()).json({ left: error.result?.remaining });
     }
   }
   Catch(RateLimitException)(Told);

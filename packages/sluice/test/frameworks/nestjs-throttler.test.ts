@@ -6,7 +6,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
 import { afterEach, describe, expect, test } from 'vitest';
 import { throttlerStorage } from '../../src/frameworks/nestjs-throttler.ts';
-import { fixedWindow, manualClock, memoryStore } from '../../src/index.ts';
+import { fixedWindow, manualClock, memoryStore, type Store } from '../../src/index.ts';
 import { listening } from './servers.ts';
 
 type Row = readonly [
@@ -94,8 +94,11 @@ test('keys, throttlers and their limits are apart', async () => {
 
 test('a store that fails in the middle does not take the answer away', async () => {
   const memory = memoryStore();
-  const away = (): Promise<never> => Promise.reject(new Error('the store is away'));
-  const storage = throttlerStorage({ store: { ...memory, change: away, forget: away } });
+  const store: Store = {
+    ask: (question) =>
+      question.verb === 'attempt' ? memory.ask(question) : Promise.reject(new Error('the store is away')),
+  };
+  const storage = throttlerStorage({ store });
   const blocked = [];
   for (let hit = 0; hit < 3; hit++)
     blocked.push((await storage.increment('key', WINDOW, 1, 5000, 'default')).isBlocked);

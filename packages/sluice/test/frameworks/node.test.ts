@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { rateLimit, rateLimitUpgrade, type UpgradeOptions } from '../../src/frameworks/node.ts';
+import { byHeader } from '../../src/http/index.ts';
 import { createLimiter, manualClock, memoryStore, tokenBucket } from '../../src/index.ts';
 import { type App, frameworkContract, type Running } from './contract.ts';
 import { listening } from './servers.ts';
@@ -25,6 +26,11 @@ describe('upgrades', () => {
     for (const server of servers.splice(0)) await server.stop();
   });
 
+  const BODY =
+    '{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded",' +
+    '"title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,' +
+    '"detail":"Too many requests. Retry after 10 seconds.",' +
+    '"error":"rate_limited","message":"Too many requests. Retry after 10 seconds.","violated-policies":["live"]}';
   const ACCEPTED = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n';
   const serve = async (options: UpgradeOptions): Promise<number> => {
     const server = createServer().listen(0, '127.0.0.1');
@@ -56,23 +62,32 @@ describe('upgrades', () => {
     expect(await upgrade(port)).toBe(`${ACCEPTED}0 left`);
     expect((await upgrade(port)).split('\r\n')).toEqual([
       'HTTP/1.1 429 Too Many Requests',
+      'X-RateLimit-Limit: 1',
+      'X-RateLimit-Remaining: 0',
+      'X-RateLimit-Reset: 10',
       'RateLimit-Policy: "live";q=1;w=10',
       'RateLimit: "live";r=0;t=10',
       'Content-Type: application/json',
       'Cache-Control: no-store',
       'Retry-After: 10',
-      'Content-Length: 79',
+      `Content-Length: ${BODY.length}`,
       'Connection: close',
       '',
-      '{"error":"rate_limited","message":"Too many requests. Retry after 10 seconds."}',
+      BODY,
     ]);
     clock.advance(10_000);
     expect(await upgrade(port)).toBe(`${ACCEPTED}0 left`);
   });
 
+  test('a header that is missing is a 401', async () => {
+    const port = await serve({ policy: tokenBucket({ capacity: 1, refillRate: 1 }), key: byHeader('x-user') });
+    expect((await upgrade(port)).split('\r\n')[0]).toBe('HTTP/1.1 401 Unauthorized');
+  });
+
   test('an error is a 500, and is told', async () => {
     const onError = vi.fn();
-    const port = await serve({ policy: tokenBucket({ capacity: 1, refillRate: 1 }), key: () => undefined, onError });
+    const key = () => 5 as never;
+    const port = await serve({ policy: tokenBucket({ capacity: 1, refillRate: 1 }), key, onError });
     expect(await upgrade(port)).toBe(
       'HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\nConnection: close\r\n\r\n',
     );

@@ -1,5 +1,6 @@
 /** What `rateLimit` refuses when it is called, the same in every framework, and what it says of errors that come too late. */
 import { fastify } from 'fastify';
+import { Hono } from 'hono';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { rateLimit as express } from '../../src/frameworks/express.ts';
 import { rateLimit as plugin } from '../../src/frameworks/fastify.ts';
@@ -7,6 +8,7 @@ import { rateLimit as fetching } from '../../src/frameworks/fetch.ts';
 import { rateLimit as hono } from '../../src/frameworks/hono.ts';
 import { rateLimit as koa } from '../../src/frameworks/koa.ts';
 import { rateLimit as node, rateLimitUpgrade } from '../../src/frameworks/node.ts';
+import { byIp } from '../../src/http/index.ts';
 import { createLimiter, fixedWindow, memoryStore, type Store } from '../../src/index.ts';
 
 const policy = fixedWindow({ limit: 2, window: '1d' });
@@ -17,8 +19,12 @@ const settle = (): number => 0;
 const ROWS: readonly [title: string, options: object, path: string][] = [
   ['no limit at all', {}, 'rateLimit'],
   ['a limiter and a policy', { limiter, policy }, 'rateLimit'],
+  ['a limiter and a store', { limiter, store: memoryStore() }, 'rateLimit.store'],
+  ['a store that is none', { policy, store: {} }, 'rateLimit.store'],
+  ['a key that was not called', { policy, key: byIp }, 'rateLimit.key'],
+  ['a status that is none of the caller', { policy, missing: 200 }, 'rateLimit.missing'],
   ['a policy and policies', { policy, policies: [policy] }, 'createLimiter'],
-  ['a policy that is none', { policy: { limit: 5 } }, 'policy.algorithm'],
+  ['a policy that is none', { policy: { limit: 5 } }, 'policy'],
   ['a limiter that is none', { limiter: { limit: 5 } }, 'rateLimit.limiter'],
   ['an unknown option', { policy, max: 5 }, 'rateLimit.max'],
   ['a key that is no function', { policy, key: 'ip' }, 'rateLimit.key'],
@@ -38,6 +44,44 @@ const ADAPTERS: Record<string, RateLimit> = { express, koa, hono, fetch: fetchin
 describe.each(Object.entries(ADAPTERS))('%s', (_, rateLimit) => {
   test.each(ROWS)('%s', (_title, options, path) => {
     expect(() => rateLimit(options as never)).toThrow(expect.objectContaining({ path }));
+  });
+});
+
+describe('an error names what is meant', () => {
+  const POLICY = "The limit is a policy, as in policy: slidingWindowCounter({ limit: 100, window: '1m' }).";
+  test.each<[options: unknown, sentence: string]>([
+    [limiter, 'rateLimit: expected options, got a limiter. Write it in braces: { limiter }.'],
+    [policy, 'rateLimit: expected options, got a policy. Write it in braces: { policy }.'],
+    [memoryStore(), 'rateLimit: expected options, got a store. Write it in braces: { store }.'],
+    [{ windowMs: 60_000, limit: 5 }, `rateLimit: unknown option \`windowMs\`. ${POLICY}`],
+    [{ max: 5 }, `rateLimit: unknown option \`max\`. ${POLICY}`],
+    [
+      { policy, keyGenerator: () => '' },
+      'rateLimit: unknown option `keyGenerator`. Use `key`, as in key: byIp(), or a function of the request.',
+    ],
+    [
+      { policy, standardHeaders: 'draft-8' },
+      "rateLimit: unknown option `standardHeaders`. Use `headers`: 'both', 'draft', 'legacy' or 'none'.",
+    ],
+    [
+      { policy, trustProxy: 1 },
+      'rateLimit: unknown option `trustProxy`. It is an option of byIp, as in key: byIp({ trustedProxies: 1 }).',
+    ],
+    [{ policy, coast: 1 }, 'rateLimit: unknown option `coast`. Did you mean `cost`?'],
+    [{ policy, key: byIp }, 'rateLimit.key: byIp makes a key and has to be called. Write key: byIp().'],
+    [
+      {},
+      "rateLimit: there is no limit. Give it a policy, as in policy: slidingWindowCounter({ limit: 100, window: '1m' }), or a limiter.",
+    ],
+    [{ limiter, policy }, 'rateLimit: a limiter has its policy already. Give it a `limiter` or a `policy`, not both.'],
+    [
+      { limiter, store: memoryStore() },
+      'rateLimit: a limiter has its store already. Give the store to createLimiter({ policy, store }).',
+    ],
+  ])('%o', (options, sentence) => {
+    for (const rateLimit of Object.values(ADAPTERS)) {
+      expect(() => rateLimit(options as never)).toThrow(expect.objectContaining({ sentence }));
+    }
   });
 });
 
@@ -122,7 +166,7 @@ describe('a limit in memory, in a worker of a cluster', () => {
     const onWarning = vi.fn();
     inWorker(true);
     const memory = memoryStore();
-    const elsewhere = { ...memory, decide: async (...asked: Parameters<Store['decide']>) => memory.decide(...asked) };
+    const elsewhere: Store = { ask: async (question) => memory.ask(question) };
     express({ limiter: createLimiter({ policy, store: elsewhere }), onWarning });
     inWorker(false);
     for (const options of [{ policy }, { limiter }]) express({ ...options, onWarning });
@@ -133,14 +177,19 @@ describe('a limit in memory, in a worker of a cluster', () => {
 describe('one request counted twice', () => {
   const store = memoryStore();
   const over = (more: object = {}) =>
-    createLimiter({ policy: fixedWindow({ limit: 9, window: '1d', ...more }), store });
+    createLimiter({ policy: fixedWindow({ name: 'api', limit: 9, window: '1d', ...more }), store });
   test.each<[title: string, outer: object, inner: object, isNoticed: boolean]>([
     ['settle twice', { limiter, settle }, { limiter, settle }, true],
     ['settle and plain', { limiter, settle }, { limiter }, true],
     ['two limiters over one store, with the same policy', { limiter: over() }, { limiter: over() }, true],
     ['with a policy that only has other numbers', { limiter: over() }, { limiter: over({ window: '1h' }) }, true],
     ['not with another policy', { limiter: over() }, { limiter: over({ name: 'other' }) }, false],
-    ['nor over another store', { limiter: over() }, { policy: fixedWindow({ limit: 9, window: '1d' }) }, false],
+    [
+      'nor over another store',
+      { limiter: over() },
+      { policy: fixedWindow({ name: 'api', limit: 9, window: '1d' }) },
+      false,
+    ],
   ])('is noticed: %s', async (_title, outer, inner, isNoticed) => {
     const codes: string[] = [];
     const common = { key: () => 'ada', onWarning: ({ code }: { code: string }) => codes.push(code) };
@@ -148,5 +197,40 @@ describe('one request counted twice', () => {
     const twice = fetching({ ...common, ...outer })(fetching({ ...common, ...inner })(() => new Response()));
     await twice(new Request('http://localhost/'));
     expect(codes).toEqual(isNoticed ? ['SLUICE_COUNTED_TWICE'] : []);
+  });
+
+  describe('but an object that is used again, as in tests, is another request', () => {
+    const codes: string[] = [];
+    const common = { limiter, key: () => 'ada', onWarning: ({ code }: { code: string }) => codes.push(code) };
+    afterEach(() => expect(codes.splice(0)).toEqual([]));
+
+    test('a Request', async () => {
+      const handler = fetching(common)(() => new Response());
+      const request = new Request('http://localhost/');
+      for (let time = 0; time < 3; time++) await handler(request);
+    });
+
+    test('a Request of Hono', async () => {
+      const app = new Hono().use(hono(common)).get('/', (c) => c.text(''));
+      const request = new Request('http://localhost/');
+      for (let time = 0; time < 3; time++) await app.request(request);
+    });
+
+    test('a mock of Express, with a response of its own and with the same one', () => {
+      const request = { method: 'GET', url: '/', headers: {}, socket: {} };
+      const response = () => ({ setHeader() {}, end() {}, once() {} });
+      const middleware = express(common) as (...args: unknown[]) => void;
+      const same = response();
+      for (const each of [response(), response(), same, same]) middleware(request, each, () => {});
+    });
+  });
+
+  test('a middleware that is installed twice is noticed', async () => {
+    const codes: string[] = [];
+    const limit = hono({ limiter, key: () => 'bob', onWarning: ({ code }) => codes.push(code) });
+    const app = new Hono().use(limit).use(limit);
+    app.get('/', (c) => c.text(''));
+    await app.request('/');
+    expect(codes).toEqual(['SLUICE_COUNTED_TWICE']);
   });
 });

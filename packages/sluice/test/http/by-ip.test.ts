@@ -198,7 +198,28 @@ const FORWARDED: Row[] = [
   ['an untrusted peer', '198.51.100.1', 'for=1.1.1.1', forwarded(list), 'ip:198.51.100.1'],
 ];
 
-const TABLES = { NO_TRUST, SPELLINGS, BY_COUNT, GARBAGE, BY_NETWORK, FORWARDED };
+const cloudflare = (trust: ByIpOptions): ByIpOptions => ({ ...trust, header: 'cf-connecting-ip' });
+const CLIENT_ALONE: Row[] = [
+  ['of a proxy', '10.0.0.1', '198.51.100.9', cloudflare(one), 'ip:198.51.100.9'],
+  ['of the first of several proxies', '10.0.0.1', '198.51.100.9', cloudflare(three), 'ip:198.51.100.9'],
+  ['IPv6', '10.0.0.1', '2001:db8:a:b:c::1', cloudflare(one), 'ip:2001:db8:a:b::/64'],
+  [
+    'the client sent one too, and the proxy added its own',
+    '10.0.0.1',
+    '1.1.1.1, 198.51.100.9',
+    cloudflare(two),
+    'ip:198.51.100.9',
+  ],
+  ['none', '10.0.0.1', undefined, cloudflare(one), 'ip:10.0.0.1'],
+  ['garbage', '10.0.0.1', 'me', cloudflare(one), 'ip:10.0.0.1'],
+  ['by network', '10.0.0.1', '198.51.100.9', cloudflare(list), 'ip:198.51.100.9'],
+  ['a peer that is not in the list', '203.0.113.1', '1.1.1.1', cloudflare(list), 'ip:203.0.113.1'],
+  ['nobody is trusted', '10.0.0.1', '1.1.1.1', cloudflare({ trustedProxies: 0 }), 'ip:10.0.0.1'],
+  ['of Fly', '10.0.0.1', '198.51.100.9', { ...one, header: 'fly-client-ip' }, 'ip:198.51.100.9'],
+  ['of nginx', '10.0.0.1', '198.51.100.9', { ...one, header: 'x-real-ip' }, 'ip:198.51.100.9'],
+];
+
+const TABLES = { NO_TRUST, SPELLINGS, BY_COUNT, GARBAGE, BY_NETWORK, FORWARDED, CLIENT_ALONE };
 
 describe.each(Object.entries(TABLES))('%s', (_, rows) => {
   test.each(rows)('%s', (_, peer, header, trust, key) => {

@@ -1,8 +1,18 @@
 /** The framework-neutral middle: what an adapter is told to do, and what is refused before the first request. */
 import { describe, expect, test, vi } from 'vitest';
 import { gateOf } from '../../src/http/gate.ts';
-import { byHeader, byIp, byUser, type GateOptions, gate, type RequestView } from '../../src/http/index.ts';
 import {
+  anonymous,
+  byHeader,
+  byIp,
+  byRoute,
+  byUser,
+  type GateOptions,
+  gate,
+  type RequestView,
+} from '../../src/http/index.ts';
+import {
+  checkPolicy,
   createLimiter,
   fixedWindow,
   type Limiter,
@@ -27,7 +37,13 @@ test('allowed: the result, the headers to set, what was spent', async () => {
   expect(decision).toMatchObject({
     allowed: true,
     result: { remaining: 1, policy: 'token-bucket' },
-    headers: { 'RateLimit-Policy': '"token-bucket";q=2;w=20', RateLimit: '"token-bucket";r=1;t=10' },
+    headers: {
+      'X-RateLimit-Limit': '2',
+      'X-RateLimit-Remaining': '1',
+      'X-RateLimit-Reset': '1700000010',
+      'RateLimit-Policy': '"token-bucket";q=2;w=20',
+      RateLimit: '"token-bucket";r=1;t=10',
+    },
     spent: { key: 'ip:203.0.113.7', cost: 1 },
   });
 });
@@ -40,13 +56,16 @@ test('denied: the whole response', async () => {
   expect(decision).toHaveProperty('response', {
     status: 429,
     headers: {
+      'X-RateLimit-Limit': '2',
+      'X-RateLimit-Remaining': '0',
+      'X-RateLimit-Reset': '1700000020',
       'RateLimit-Policy': '"token-bucket";q=2;w=20',
       RateLimit: '"token-bucket";r=0;t=20',
       'Content-Type': 'application/json',
       'Cache-Control': 'no-store',
       'Retry-After': '20',
     },
-    body: '{"error":"rate_limited","message":"Too many requests. Retry after 20 seconds."}',
+    body: expect.stringContaining('"error":"rate_limited","message":"Too many requests. Retry after 20 seconds."'),
   });
 });
 
@@ -102,14 +121,29 @@ describe('key, cost and context', () => {
 
   test.each([
     ['undefined', () => undefined],
+    ['null', () => null],
     ['an empty one', () => ''],
     ['a promise of none', async () => undefined],
+  ])('a key that is %s is a 401, and nothing is spent', async (_, key) => {
+    const attempt = vi.fn();
+    const enter = gate({ limiter: { ...limiterFor(policy), attempt }, key });
+    expect(await enter(viewOf())).toMatchObject({ allowed: false, result: undefined, response: { status: 401 } });
+    expect(attempt).not.toHaveBeenCalled();
+  });
+
+  test.each([
     ['a number', () => 5 as never],
+    ['a promise of an object', async () => ({}) as never],
   ])('a key that is %s is an error, and nothing is spent', async (_, key) => {
     const attempt = vi.fn();
     const enter = gate({ limiter: { ...limiterFor(policy), attempt }, key });
     await expect(enter(viewOf())).rejects.toMatchObject({ code: 'SLUICE_INVALID_HTTP_KEY', path: 'key(request)' });
     expect(attempt).not.toHaveBeenCalled();
+  });
+
+  test('what `missing` gives that cannot be sent is an error', async () => {
+    const enter = gateWith({ key: () => undefined, missing: () => ({ status: 401 }) as never });
+    await expect(enter(viewOf())).rejects.toMatchObject({ code: 'SLUICE_INVALID_OPTION', path: 'missing(denial)' });
   });
 
   test('a cost that is none is an error', async () => {
@@ -214,13 +248,36 @@ describe('warnings', () => {
     await gateWith({ limiter })(viewOf({ native: {} }));
   });
 
-  test('a view that is used again is the same request, where there is no other', async () => {
+  test.each<[what: string, view: RequestView]>([
+    ['a view', viewOf()],
+    ['an event of a function', viewOf({ native: { version: '2.0', routeKey: '$default' } })],
+  ])('%s that one gate is given again is another request', async (_, view) => {
     const { codes, onWarning } = listen();
     const enter = gateWith({ onWarning });
-    const view: RequestView = viewOf();
+    await enter(view);
+    await enter(view);
+    expect(codes).toEqual([]);
+  });
+
+  test('but not when the adapter knows that it is the same exchange', async () => {
+    const { codes, onWarning } = listen();
+    const enter = gateWith({ onWarning });
+    const view: RequestView = viewOf({ exchange: {} });
     await enter(view);
     await enter(view);
     expect(codes).toEqual(['SLUICE_COUNTED_TWICE']);
+  });
+
+  test('the warning says what happens', async () => {
+    const warnings: string[] = [];
+    const limiter = limiterFor(fixedWindow({ limit: 100, window: '1m' }));
+    const onWarning = ({ sentence }: SluiceError): void => void warnings.push(sentence);
+    const view = viewOf();
+    for (const enter of [gate({ limiter, onWarning }), gate({ limiter, onWarning })]) await enter(view);
+    expect(warnings).toEqual([
+      'One request was counted twice for one key: two rate limits spend from the same state, so neither of them holds ' +
+        'as it is written. Install the limit once, or give the policies of two limits different names.',
+    ]);
   });
 
   test('go to the runtime by default, once for all gates', async () => {
@@ -252,6 +309,8 @@ describe('options are refused when the gate is made', () => {
     ['a limiter that is none', { limiter: {} }, 'gate.limiter'],
     ['a policy as limiter', { limiter: policy }, 'gate.limiter'],
     ['a key that is no function', { key: 'x-api-key' }, 'gate.key'],
+    ['a status that is none of the caller', { missing: 500 }, 'gate.missing'],
+    ['a status as text', { missing: '401' }, 'gate.missing'],
     ['a skip that is no function', { skip: ['/health'] }, 'gate.skip'],
     ['an onDenied that is no function', { onDenied: 'no' }, 'gate.onDenied'],
     ['an onWarning that is no function', { onWarning: true }, 'gate.onWarning'],
@@ -259,10 +318,21 @@ describe('options are refused when the gate is made', () => {
     ['an unknown form', { headers: 'draft-12' }, 'gate.headers'],
     ['null for none', { headers: null }, 'gate.headers'],
     ['a single policy', { policies: policy }, 'gate.policies'],
-    ['a policy that is none', { policies: [{}] }, 'gate.policies[0].algorithm'],
+    ['a policy that is none', { policies: [{}] }, 'gate.policies[0]'],
     ['a cost that is none', { cost: 1.5 }, 'gate.cost'],
   ])('%s', (_, options, path) => {
     expect(() => gateWith(options as never)).toThrow(expect.objectContaining({ path }));
+  });
+
+  test.each([
+    [byIp, 'gate.key: byIp makes a key and has to be called. Write key: byIp().'],
+    [byHeader, "gate.key: byHeader makes a key and has to be called. Write key: byHeader('x-api-key')."],
+    [byRoute, 'gate.key: byRoute makes a key and has to be called. Write key: byRoute().'],
+    [anonymous, 'gate.key: anonymous makes a key and has to be called. Write key: anonymous().'],
+  ])('a helper that was not called: %o', (key, sentence) => {
+    expect(() => gateWith({ key: key as never })).toThrow(
+      expect.objectContaining({ code: 'SLUICE_INVALID_OPTION', path: 'gate.key', sentence }),
+    );
   });
 
   test.each([
@@ -286,7 +356,8 @@ describe('options are refused when the gate is made', () => {
     [() => byIp({ trustedProxies: ['64:ff9b::/96'] }), 'SLUICE_TRUSTS_EVERYONE', 'byIp.trustedProxies[0]'],
     [() => byIp({ ipv6Subnet: 0 }), 'SLUICE_INVALID_OPTION', 'byIp.ipv6Subnet'],
     [() => byIp({ ipv6Subnet: 64.5 }), 'SLUICE_INVALID_OPTION', 'byIp.ipv6Subnet'],
-    [() => byIp({ header: 'x-real-ip' as never }), 'SLUICE_INVALID_OPTION', 'byIp.header'],
+    [() => byIp({ header: 'x-client' as never, trustedProxies: 1 }), 'SLUICE_INVALID_OPTION', 'byIp.header'],
+    [() => byIp({ header: 'x-real-ip' }), 'SLUICE_INVALID_OPTION', 'byIp.header'],
     [() => byHeader('a b'), 'SLUICE_INVALID_OPTION', 'byHeader(name)'],
     [() => byUser('id' as never), 'SLUICE_INVALID_OPTION', 'byUser(fn)'],
   ])('%s', (define, code, path) => {
@@ -304,14 +375,21 @@ describe('for adapters', () => {
   test.each<[string, Partial<GateOptions>]>([
     ['in the common case', {}],
     ['also of a cost', { cost: 5 }],
-    ['also under several policies', { limiter: createLimiter({ policies: [policy, { ...policy, name: 'other' }] }) }],
+    [
+      'also under several policies',
+      { limiter: createLimiter({ policies: [policy, checkPolicy({ ...policy, name: 'other' })] }) },
+    ],
   ])('is decided at once where nothing has to be waited for, %s', (_title, options) => {
     const decision = gateOf({ limiter, ...options }, 'rateLimit')(viewOf());
     expect(decision).toMatchObject({ allowed: true, result: { source: 'store' } });
   });
 
   test('and throws then', () => {
-    expect(() => gateOf({ limiter, key: () => undefined }, 'rateLimit')(viewOf())).toThrow('SLUICE_INVALID_HTTP_KEY');
+    expect(() => gateOf({ limiter, key: () => 5 as never }, 'rateLimit')(viewOf())).toThrow('SLUICE_INVALID_HTTP_KEY');
+  });
+
+  test('and answers a request without a key', () => {
+    expect(gateOf({ limiter, key: () => undefined }, 'rateLimit')(viewOf())).toMatchObject({ allowed: false });
   });
 
   test.each<[string, Partial<GateOptions>]>([

@@ -4,15 +4,21 @@ import { parseDictionary, parseItem, parseList } from 'structured-headers';
 import { describe, expect, test } from 'vitest';
 import { headerWriter, rateLimitHeaders } from '../../src/http/index.ts';
 import {
+  createLimiter,
   type Decision,
   fixedWindow,
   gcra,
+  type Limiter,
   leakyBucket,
+  manualClock,
+  memoryStore,
   type Policy,
+  type RateLimitResult,
   slidingWindowCounter,
   slidingWindowLog,
   tokenBucket,
 } from '../../src/index.ts';
+import { ruleOf } from '../../src/model/policy.ts';
 import { resultOf } from './support.ts';
 
 const burst = fixedWindow({ name: 'burst', limit: 100, window: '1m' });
@@ -23,7 +29,10 @@ describe('the vectors of http.md', () => {
 
   test('draft-11', () => {
     expect(
-      headerWriter([burst, daily])({ ...result, decisions: [result, resultOf({ policy: 'daily', limit: 1000 })] }),
+      headerWriter([burst, daily], { form: 'draft-11' })({
+        ...result,
+        decisions: [result, resultOf({ policy: 'daily', limit: 1000 })],
+      }),
     ).toEqual({
       'RateLimit-Policy': '"burst";q=100;w=60, "daily";q=1000;w=86400',
       RateLimit: '"burst";r=99;t=50, "daily";r=99;t=0',
@@ -70,7 +79,7 @@ describe('several forms', () => {
     ['legacy', LEGACY],
     ['none', []],
     [[], []],
-    [undefined, DRAFT],
+    [undefined, [...DRAFT, ...LEGACY]],
     [
       ['draft-6', 'draft-7'],
       [...DRAFT, ...SIX],
@@ -107,14 +116,14 @@ describe('windows', () => {
     [fixedWindow({ limit: 2 ** 53 - 1, window: '1m' }), '"fixed-window";q=999999999999999;w=60'],
     [fixedWindow({ name: 'say "hi" \\ bye', limit: 10, window: '1m' }), '"say \\"hi\\" \\\\ bye";q=10;w=60'],
   ])('%j', (policy, expected) => {
-    const limit = 'capacity' in policy ? policy.capacity : policy.limit;
+    const { limit } = ruleOf(policy);
     const headers = headerWriter([policy])(resultOf({ policy: policy.name, limit }));
     expect(headers['RateLimit-Policy']).toBe(expected);
     expect(parseList(expected)[0]![0]).toBe(policy.name);
   });
 
   test('a policy that is not known has none', () => {
-    expect(rateLimitHeaders(resultOf({ policy: 'other' }))).toEqual({
+    expect(rateLimitHeaders(resultOf({ policy: 'other' }), { form: 'draft' })).toEqual({
       'RateLimit-Policy': '"other";q=100',
       RateLimit: '"other";r=99;t=0',
     });
@@ -151,6 +160,167 @@ describe('numbers', () => {
     ['never negative', { remaining: -1, resetAfter: -5 }, '"default";r=0;t=0'],
     ['never no number', { remaining: Number.NaN, resetAfter: Number.NaN }, '"default";r=0;t=0'],
   ])('%s', (_, given, expected) => expect(state(given)).toBe(expected));
+});
+
+test('the default writes what both forms write, also of a result without decisions', () => {
+  const none = { ...resultOf({ policy: 'burst' }), decisions: [] };
+  for (const result of [resultOf({ policy: 'burst' }), resultOf({ policy: 'burst' }, { policy: 'daily' }), none]) {
+    const [both, draft, legacy] = (['both', 'draft-11', 'legacy'] as const).map((form) =>
+      headerWriter([burst, daily], { form })(result),
+    );
+    expect(both).toEqual({ ...draft, ...legacy });
+  }
+});
+
+describe('t of an allowed attempt', () => {
+  /** By the second, in a window that began 800 s ago. */
+  const START = 1_700_000_000_000;
+  const state = async (policy: Policy, spends: readonly [after: number, cost: number][]): Promise<string[]> => {
+    const clock = manualClock(START);
+    const limiter = createLimiter({ policy, store: memoryStore({ clock }) });
+    const write = headerWriter([policy], { form: ['draft-11', 'draft-6'] });
+    const seen = [];
+    for (const [after, cost] of spends) {
+      clock.advance(after * 1e3);
+      const headers = write(await limiter.attempt('ada', { cost }));
+      seen.push(headers.RateLimit!.replace(/^.*?;/, ''));
+      expect(headers['RateLimit-Reset']).toBe(/t=(\d+)/.exec(headers.RateLimit!)![1]);
+    }
+    return seen;
+  };
+  const name = 'x';
+
+  test.each<[Policy, spends: [after: number, cost: number][], seen: string[]]>([
+    // The end of the window.
+    [
+      fixedWindow({ name, limit: 5, window: '1h' }),
+      [
+        [0, 1],
+        [600, 4],
+      ],
+      ['r=4;t=2800', 'r=0;t=2200'],
+    ],
+    // When the newest unit leaves: a log says no more.
+    [
+      slidingWindowLog({ name, limit: 5, window: '1h' }),
+      [
+        [0, 1],
+        [600, 4],
+      ],
+      ['r=4;t=3600', 'r=0;t=3600'],
+    ],
+    // When this window ends, and not when the next one does.
+    [
+      slidingWindowCounter({ name, limit: 5, window: '1h' }),
+      [
+        [0, 1],
+        [600, 4],
+      ],
+      ['r=4;t=2801', 'r=0;t=2201'],
+    ],
+    [
+      slidingWindowCounter({ name, limit: 5, window: '1h' }),
+      [
+        [0, 5],
+        [2800, 0],
+      ],
+      ['r=0;t=2801', 'r=0;t=1'],
+    ],
+    // When the next unit is there, and not when all are.
+    [
+      tokenBucket({ name, capacity: 5, refillRate: 0.1 }),
+      [
+        [0, 1],
+        [3, 4],
+        [0, 0],
+      ],
+      ['r=4;t=10', 'r=0;t=7', 'r=0;t=7'],
+    ],
+    [tokenBucket({ name, capacity: 5, refillRate: 10 }), [[0, 5]], ['r=0;t=1']],
+    [
+      leakyBucket({ name, capacity: 5, leakRate: '1/m' }),
+      [
+        [0, 5],
+        [90, 1],
+      ],
+      ['r=0;t=60', 'r=0;t=30'],
+    ],
+    [leakyBucket({ name, capacity: 5, leakRate: 0.5, mode: 'shaping' }), [[0, 3]], ['r=2;t=2']],
+    [
+      gcra({ name, limit: 60, period: '1h', capacity: 10 }),
+      [
+        [0, 10],
+        [30, 0],
+      ],
+      ['r=0;t=60', 'r=0;t=30'],
+    ],
+    // Nothing is spent.
+    [tokenBucket({ name, capacity: 5, refillRate: 0.1 }), [[0, 0]], ['r=5;t=0']],
+    [slidingWindowCounter({ name, limit: 5, window: '1h' }), [[0, 0]], ['r=5;t=0']],
+  ])('%j', async (policy, spends, seen) => expect(await state(policy, spends)).toEqual(seen));
+
+  /** One more than what is left: when would that be allowed? */
+  const untilOneMore = async (limiter: Limiter, { remaining, limit }: RateLimitResult): Promise<number> =>
+    remaining === limit ? 0 : (await limiter.peek('ada', { cost: remaining + 1 })).retryAfter!;
+
+  const EXACT: readonly ((limit: number, seconds: number) => Policy)[] = [
+    (limit, seconds) => fixedWindow({ limit, window: seconds * 1e3 }),
+    (limit, seconds) => tokenBucket({ capacity: limit, refillRate: limit / seconds }),
+    (limit, seconds) => leakyBucket({ capacity: limit, leakRate: limit / seconds }),
+    (limit, seconds) => gcra({ limit, period: seconds * 1e3 }),
+  ];
+  const SLIDING: readonly ((limit: number, seconds: number) => Policy)[] = [
+    (limit, seconds) => slidingWindowLog({ limit, window: seconds * 1e3 }),
+    (limit, seconds) => slidingWindowCounter({ limit, window: seconds * 1e3 }),
+  ];
+  const histories = fc.record({
+    limit: fc.integer({ min: 1, max: 12 }),
+    seconds: fc.integer({ min: 1, max: 4000 }),
+    spends: fc.array(fc.tuple(fc.integer({ min: 0, max: 2_000_000 }), fc.integer({ min: 0, max: 4 })), {
+      minLength: 1,
+      maxLength: 12,
+    }),
+  });
+  const eachState = async (
+    policy: Policy,
+    spends: readonly [number, number][],
+    look: (t: number, result: RateLimitResult, limiter: Limiter) => Promise<void>,
+  ): Promise<void> => {
+    const clock = manualClock(START);
+    const limiter = createLimiter({ policy, store: memoryStore({ clock }) });
+    const write = headerWriter([policy], { form: 'draft' });
+    for (const [after, cost] of spends) {
+      clock.advance(after);
+      const result = await limiter.attempt('ada', { cost });
+      if (result.allowed) await look(Number(/t=(\d+)/.exec(write(result).RateLimit!)![1]), result, limiter);
+    }
+  };
+
+  test.each(EXACT)('is when one more unit is there, to the second: %#', async (make) => {
+    await fc.assert(
+      fc.asyncProperty(histories, async ({ limit, seconds, spends }) => {
+        await eachState(make(limit, seconds), spends, async (t, result, limiter) => {
+          const exact = await untilOneMore(limiter, result);
+          // It is told from whole microseconds: so near to a whole second it may be the next one.
+          expect([Math.ceil(exact - 2e-6), Math.ceil(exact + 2e-6)]).toContain(t);
+        });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test.each(SLIDING)('is never later than the reset, nor than the window, where it is not known: %#', async (make) => {
+    await fc.assert(
+      fc.asyncProperty(histories, async ({ limit: most, seconds, spends }) => {
+        await eachState(make(most, seconds), spends, async (t, { limit, remaining, resetAfter }) => {
+          expect(t).toBeLessThanOrEqual(Math.ceil(resetAfter));
+          expect(t).toBeLessThanOrEqual(seconds + 1);
+          expect(t > 0).toBe(remaining < limit);
+        });
+      }),
+      { numRuns: 200 },
+    );
+  });
 });
 
 const names = fc.string({

@@ -1,17 +1,7 @@
 /** Key helpers: what each says, that no two of them ever say the same, and that spelling gains nothing. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  anonymous,
-  byHeader,
-  byIp,
-  byRoute,
-  byUser,
-  combine,
-  firstOf,
-  type Key,
-  pathReadings,
-} from '../../src/http/index.ts';
+import { anonymous, byHeader, byIp, byRoute, byUser, combine, firstOf, type Key } from '../../src/http/index.ts';
 import { viewOf } from './support.ts';
 
 describe('byHeader', () => {
@@ -47,15 +37,6 @@ describe('byUser', () => {
   test.each([[{}], [Number.NaN], [true], [Promise.resolve('ada')]])('%s is no id', (id) => {
     expect(() => byUser(() => id as never)(viewOf())).toThrow('SLUICE_INVALID_HTTP_KEY');
   });
-});
-
-describe('a path that can be read in two ways', () => {
-  test.each([
-    ['/Login/', ['/login']],
-    ['/health/../Login', ['/health/../login', '/login']],
-    ['/login;a=1?b', ['/login;a=1', '/login']],
-    ['/a\\b', ['/a\\b', '/a/b']],
-  ])('%s is %j', (path, expected) => expect(pathReadings(path)).toEqual(expected));
 });
 
 describe('byRoute', () => {

@@ -39,6 +39,6 @@ test('a view needs four things', () => {
 });
 
 test('a decision says what to do by `allowed`', () => {
-  expectTypeOf<Extract<GateDecision, { allowed: false }>['result']>().toEqualTypeOf<RateLimitResult>();
+  expectTypeOf<Extract<GateDecision, { allowed: false }>['result']>().toEqualTypeOf<RateLimitResult | undefined>();
   expectTypeOf<Extract<GateDecision, { allowed: true }>>().not.toHaveProperty('response');
 });

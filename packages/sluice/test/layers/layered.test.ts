@@ -14,7 +14,7 @@ import {
 } from '../../src/layers/index.ts';
 import { openTelemetry } from '../../src/layers/otel.ts';
 import { meterOf } from './meter.ts';
-import { check } from './support.ts';
+import { check, decide, forget } from './support.ts';
 
 const bad = (value: unknown): never => value as never;
 const store = memoryStore();
@@ -24,13 +24,12 @@ test('the first layer stands next to the store, the last one sees an attempt fir
   const noting =
     (name: string): Layer =>
     (inner: Store) => ({
-      ...inner,
-      decide: (checks, options) => {
+      ask(question) {
         order.push(name);
-        return inner.decide(checks, options);
+        return inner.ask(question);
       },
     });
-  layered(store, noting('first'), noting('second'), noting('third')).decide([check()]);
+  decide(layered(store, noting('first'), noting('second'), noting('third')), [check()]);
   expect(order).toEqual(['third', 'second', 'first']);
 });
 
@@ -46,14 +45,14 @@ test('a store that answers at once does so through all layers', () => {
     telemetry({ onDenied: () => {} }),
     openTelemetry({ meter: meterOf([]) }),
   );
-  expect(all.decide([check()])).toMatchObject({ verdicts: [{ allowed: true, remaining: 9 }], source: 'store' });
-  expect(all.forget('someone', [check().policy])).toBeUndefined();
+  expect(decide(all, [check()])).toMatchObject({ verdicts: [{ allowed: true, remaining: 9 }], source: 'store' });
+  expect(forget(all, 'someone', [check().policy])).toMatchObject({ verdicts: [{ remaining: 10 }], source: 'store' });
 });
 
 type Row = [title: string, make: () => unknown, path: string, expected: string, code?: ErrorCode];
 
 const MISTAKES: readonly Row[] = [
-  ['deadline: misspelt', () => deadline(bad({ timout: 5 })), 'deadline.timout', 'no such option; there are timeout'],
+  ['deadline: misspelt', () => deadline(bad({ timout: 5 })), 'deadline.timout', 'Did you mean `timeout`?'],
   ['deadline: no options', () => deadline(bad(null)), 'deadline', 'an object of options'],
   ['deadline: 0', () => deadline({ timeout: 0 }), 'deadline.timeout', 'a positive number', 'SLUICE_INVALID_DURATION'],
   [
@@ -71,7 +70,12 @@ const MISTAKES: readonly Row[] = [
     'SLUICE_INVALID_CLOCK',
   ],
   ['deadline: wakeAfter', () => deadline({ wakeAfter: bad(5) }), 'deadline.wakeAfter', 'a function'],
-  ['breaker: misspelt', () => circuitBreaker(bad({ failure: 5 })), 'circuitBreaker.failure', 'there are failures'],
+  [
+    'breaker: misspelt',
+    () => circuitBreaker(bad({ failure: 5 })),
+    'circuitBreaker.failure',
+    'Did you mean `failures`?',
+  ],
   [
     'breaker: failures',
     () => circuitBreaker({ failures: 0 }),
@@ -98,7 +102,7 @@ const MISTAKES: readonly Row[] = [
   ['fallback: share of yes', () => fallback({ to: 'allow', share: 0.5 }), 'fallback.share', 'only a store can'],
   ['fallback: hook', () => fallback({ to: 'deny', onFallback: bad(1) }), 'fallback.onFallback', 'a function'],
   ['fallback: other hook', () => fallback({ to: 'deny', onRecovered: bad(1) }), 'fallback.onRecovered', 'a function'],
-  ['deny cache: misspelt', () => denyCache(bad({ maxkeys: 1 })), 'denyCache.maxkeys', 'there are maxKeys'],
+  ['deny cache: misspelt', () => denyCache(bad({ maxkeys: 1 })), 'denyCache.maxkeys', 'Did you mean `maxKeys`?'],
   ['deny cache: maxKeys', () => denyCache({ maxKeys: 0.5 }), 'denyCache.maxKeys', 'a whole number of at least 1'],
   ['deny cache: clock', () => denyCache({ clock: bad({}) }), 'denyCache.clock', 'now()', 'SLUICE_INVALID_CLOCK'],
   ['shadow: one name', () => shadow({ policies: bad('a') }), 'shadow.policies', 'an array of policy names'],
@@ -110,7 +114,12 @@ const MISTAKES: readonly Row[] = [
   ['telemetry: other hook', () => telemetry({ onError: bad({}) }), 'telemetry.onError', 'a function'],
   ['otel: no meter', () => openTelemetry(bad({})), 'openTelemetry.meter', 'a meter'],
   ['otel: at', () => openTelemetry({ meter: meterOf([]), at: bad('x') }), 'openTelemetry.at', "'attempt' or 'store'"],
-  ['resilient: misspelt', () => resilient(bad({ breaker: {} })), 'resilient.breaker', 'there are fallback, deadline'],
+  [
+    'resilient: misspelt',
+    () => resilient(bad({ breaker: {} })),
+    'resilient.breaker',
+    'The options are fallback, deadline',
+  ],
   ['resilient: no fallback', () => resilient(bad({})), 'fallback', 'an object of options'],
   [
     'resilient: inside',
@@ -119,7 +128,7 @@ const MISTAKES: readonly Row[] = [
     'at least 1',
   ],
   ['layered: no store', () => layered(bad(undefined)), 'layered(store)', 'a store', 'SLUICE_INVALID_STORE'],
-  ['layered: not called', () => layered(store, bad(deadline)), 'deadline.decide', 'no such option'],
+  ['layered: not called', () => layered(store, bad(deadline)), 'deadline.place', 'unknown option `place`'],
   [
     'layered: no store inside',
     () => layered(store, () => bad(1)),
@@ -140,6 +149,6 @@ describe('a mistake in the options is refused where it is made', () => {
       thrown = error;
     }
     expect(thrown).toBeInstanceOf(SluiceError);
-    expect(thrown).toMatchObject({ code, path, expected: expect.stringContaining(expected) });
+    expect(thrown).toMatchObject({ code, path, sentence: expect.stringContaining(expected) });
   });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { createLimiter, manualClock, memoryStore, type Store } from '../../src/index.ts';
 import { type FallbackOptions, resilient } from '../../src/layers/index.ts';
-import { bucket, check, manualTimers, puppet, stateOf, waitedFor } from './support.ts';
+import { bucket, check, decide, manualTimers, puppet, stateOf, waitedFor } from './support.ts';
 
 function around(fallback: FallbackOptions = { to: memoryStore({ clock: manualClock(0) }) }, shared?: Store) {
   const timers = manualTimers();
@@ -12,7 +12,7 @@ function around(fallback: FallbackOptions = { to: memoryStore({ clock: manualClo
     deadline: { clock, wakeAfter },
     circuitBreaker: { clock },
     denyCache: { clock },
-    fallback: { clock, ...fallback },
+    fallback: { clock, warnings: false, ...fallback },
   })(inner);
   return { timers, inner, store };
 }
@@ -21,38 +21,41 @@ test('a store that hangs: five attempts wait for the deadline, then nobody does 
   const { timers, inner, store } = around();
   inner.behaves = 'hangs';
   for (let attempt = 0; attempt < 5; attempt += 1) {
-    const answer = store.decide([check()]);
+    const answer = decide(store, [check()]);
     expect(await stateOf(answer)).toBe('pending');
     timers.pass(50);
     expect(await answer).toMatchObject({ source: 'fallback' });
   }
   for (let attempt = 0; attempt < 5; attempt += 1) {
-    expect(store.decide([check(bucket, 1, 'at once')])).toMatchObject({ source: 'fallback' });
+    expect(decide(store, [check(bucket, 1, 'at once')])).toMatchObject({ source: 'fallback' });
   }
   expect(inner.calls).toBe(5);
 
   timers.pass(1000);
-  const probe = store.decide([check()]);
-  expect(store.decide([check()])).toMatchObject({ source: 'fallback' });
+  const probe = decide(store, [check()]);
+  expect(decide(store, [check()])).toMatchObject({ source: 'fallback' });
   timers.pass(50);
   expect(await probe).toMatchObject({ source: 'fallback' });
   expect(inner.calls).toBe(6);
 
   inner.behaves = 'answers';
   timers.pass(1000);
-  expect(await store.decide([check()])).toMatchObject({ source: 'store' });
-  expect(await store.decide([check()])).toMatchObject({ source: 'store' });
+  expect(await decide(store, [check()])).toMatchObject({ source: 'store' });
+  expect(await decide(store, [check()])).toMatchObject({ source: 'store' });
 });
 
 test('what the store has denied stays denied while it is away, and is not a fresh start', async () => {
   const { inner, store } = around();
-  await store.decide([check(bucket, 10)]);
-  await store.decide([check()]);
+  await decide(store, [check(bucket, 10)]);
+  await decide(store, [check()]);
   inner.behaves = 'rejects';
-  expect(await store.decide([check()])).toMatchObject({ source: 'deny-cache', verdicts: [{ allowed: false }] });
-  expect(await store.decide([check(bucket, 1, 'other')])).toMatchObject({ source: 'fallback' });
-  expect(await store.decide([check(bucket, 2)])).toMatchObject({ source: 'fallback', verdicts: [{ allowed: true }] });
-  expect(await store.decide([check()]), 'what a fallback allows is not spent there').toMatchObject({
+  expect(await decide(store, [check()])).toMatchObject({ source: 'deny-cache', verdicts: [{ allowed: false }] });
+  expect(await decide(store, [check(bucket, 1, 'other')])).toMatchObject({ source: 'fallback' });
+  expect(await decide(store, [check(bucket, 2)]), 'nothing of the limit is left').toMatchObject({
+    source: 'fallback',
+    verdicts: [{ allowed: false, remaining: 0 }],
+  });
+  expect(await decide(store, [check()]), 'what a fallback says is not kept there').toMatchObject({
     source: 'deny-cache',
   });
 });
@@ -60,23 +63,26 @@ test('what the store has denied stays denied while it is away, and is not a fres
 test('what a fallback has denied is not remembered when the store is back', async () => {
   const { inner, store } = around();
   inner.behaves = 'rejects';
-  await store.decide([check(bucket, 10)]);
-  expect(await store.decide([check()])).toMatchObject({ source: 'fallback', verdicts: [{ allowed: false }] });
+  await decide(store, [check(bucket, 10)]);
+  expect(await decide(store, [check()])).toMatchObject({ source: 'fallback', verdicts: [{ allowed: false }] });
   inner.behaves = 'answers';
-  expect(await store.decide([check()])).toMatchObject({ source: 'store', verdicts: [{ allowed: true, remaining: 9 }] });
+  expect(await decide(store, [check()])).toMatchObject({
+    source: 'store',
+    verdicts: [{ allowed: true, remaining: 9 }],
+  });
 });
 
 test('a late reply is spent once', async () => {
   const shared = memoryStore({ clock: manualClock(0) });
   const { timers, inner, store } = around({ to: 'allow' }, shared);
   inner.behaves = 'hangs';
-  const answer = store.decide([check(bucket, 3)]);
+  const answer = decide(store, [check(bucket, 3)]);
   timers.pass(50);
   expect(await answer).toMatchObject({ source: 'fallback' });
   inner.settle('answer');
   inner.behaves = 'answers';
   await stateOf(undefined);
-  expect(shared.decide([check(bucket, 0)])).toMatchObject({ verdicts: [{ remaining: 7 }] });
+  expect(decide(shared, [check(bucket, 0)])).toMatchObject({ verdicts: [{ remaining: 7 }] });
 });
 
 test('nothing is thrown into a request, whatever the store does', async () => {
@@ -93,8 +99,10 @@ describe('options', () => {
     const inner = puppet();
     inner.behaves = 'rejects';
     const told = async (fallback: FallbackOptions) => {
-      const store = resilient({ fallback, circuitBreaker: { retryAfter: '3s' } })(inner);
-      return (await store.decide([check()])).verdicts[0]!.retryAfter;
+      const store = resilient({ fallback: { ...fallback, warnings: false }, circuitBreaker: { retryAfter: '3s' } })(
+        inner,
+      );
+      return (await decide(store, [check()])).verdicts[0]!.retryAfter;
     };
     expect(await told({ to: 'deny' })).toBe(3_000_000);
     expect(await told({ to: 'deny', retryAfter: '7s' })).toBe(7_000_000);
@@ -102,23 +110,26 @@ describe('options', () => {
 
   test('layers can be left out', async () => {
     const inner = puppet();
-    const store = resilient({ fallback: { to: 'allow' }, deadline: false, circuitBreaker: false, denyCache: false })(
-      inner,
-    );
-    await store.decide([check(bucket, 10)]);
-    for (const _ of [1, 2]) expect(await store.decide([check()])).toMatchObject({ source: 'store' });
+    const store = resilient({
+      fallback: { to: 'allow', warnings: false },
+      deadline: false,
+      circuitBreaker: false,
+      denyCache: false,
+    })(inner);
+    await decide(store, [check(bucket, 10)]);
+    for (const _ of [1, 2]) expect(await decide(store, [check()])).toMatchObject({ source: 'store' });
     inner.behaves = 'rejects';
-    for (let attempt = 0; attempt < 10; attempt += 1) await store.decide([check()]);
+    for (let attempt = 0; attempt < 10; attempt += 1) await decide(store, [check()]);
     expect(inner.calls).toBe(13);
   });
 
   test('one preset can serve several stores, each by itself', async () => {
-    const preset = resilient({ fallback: { to: 'deny' }, circuitBreaker: { failures: 1 } });
+    const preset = resilient({ fallback: { to: 'deny', warnings: false }, circuitBreaker: { failures: 1 } });
     const broken = puppet();
     broken.behaves = 'rejects';
     const [one, two] = [preset(broken), preset(waitedFor(memoryStore()))];
-    await one.decide([check()]);
-    expect(await one.decide([check()])).toMatchObject({ source: 'fail-closed' });
-    expect(await two.decide([check()])).toMatchObject({ source: 'store' });
+    await decide(one, [check()]);
+    expect(await decide(one, [check()])).toMatchObject({ source: 'fail-closed' });
+    expect(await decide(two, [check()])).toMatchObject({ source: 'store' });
   });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { createLimiter, manualClock, memoryStore, type Store, tokenBucket } from '../../src/index.ts';
 import { type ShadowDenied, shadow } from '../../src/layers/index.ts';
-import { check, counting, waitedFor } from './support.ts';
+import { check, counting, decide, type Seen, waitedFor } from './support.ts';
 
 const wide = tokenBucket({ capacity: 10, refillRate: 1, name: 'wide' });
 const narrow = tokenBucket({ capacity: 3, refillRate: 1, name: 'narrow' });
@@ -25,11 +25,9 @@ describe.each(INNER)('around a store that %s', (_, wrap) => {
     };
     return { clock, bare, store, denied, left };
   };
-  const memoryOf = (store: Store) => {
-    const answer = store.decide(
-      [wide, narrow, tiny].map((policy) => check(policy, 0)),
-      { dryRun: true },
-    );
+  const memoryOf = (store: Store): Seen => {
+    const checks = [wide, narrow, tiny].map((policy) => check(policy, 0));
+    const answer = decide(store, checks, { dryRun: true });
     if ('then' in answer) throw new Error('not a memory store');
     return answer;
   };
@@ -37,11 +35,11 @@ describe.each(INNER)('around a store that %s', (_, wrap) => {
   test('everything in the shadow: a rehearsal of the whole, where nothing is denied', async () => {
     const { store, denied, left } = around();
     const checks = [check(wide, 2), check(narrow, 2)];
-    expect(await store.decide(checks)).toMatchObject({
+    expect(await decide(store, checks)).toMatchObject({
       source: 'store',
       verdicts: [{ remaining: 8 }, { remaining: 1 }],
     });
-    expect(await store.decide(checks)).toEqual({
+    expect(await decide(store, checks)).toEqual({
       now: 0,
       source: 'shadow',
       verdicts: [
@@ -55,7 +53,16 @@ describe.each(INNER)('around a store that %s', (_, wrap) => {
         key: 'someone',
         cost: 2,
         policy: narrow,
-        verdict: { allowed: false, remaining: 1, retryAfter: 1_000_000, resetAfter: 2_000_000, delay: 0 },
+        decision: {
+          policy: 'narrow',
+          allowed: false,
+          limit: 3,
+          remaining: 1,
+          retryAfter: 1,
+          resetAfter: 2,
+          resetAt: 2,
+          delay: null,
+        },
       },
     ]);
   });
@@ -63,8 +70,8 @@ describe.each(INNER)('around a store that %s', (_, wrap) => {
   test('a policy in the shadow does not keep the others from being spent from', async () => {
     const { store, denied, left } = around(['narrow']);
     const checks = [check(narrow, 2), check(wide, 2)];
-    await store.decide(checks);
-    expect(await store.decide(checks)).toMatchObject({
+    await decide(store, checks);
+    expect(await decide(store, checks)).toMatchObject({
       source: 'shadow',
       verdicts: [
         { allowed: true, remaining: 1 },
@@ -78,8 +85,8 @@ describe.each(INNER)('around a store that %s', (_, wrap) => {
   test('an attempt that the others deny is denied, and spends nothing in the shadow', async () => {
     const { store, denied, left } = around(['wide']);
     const checks = [check(wide, 2), check(narrow, 2)];
-    await store.decide(checks);
-    expect(await store.decide(checks)).toMatchObject({
+    await decide(store, checks);
+    expect(await decide(store, checks)).toMatchObject({
       source: 'store',
       verdicts: [
         { allowed: true, remaining: 8 },
@@ -92,7 +99,7 @@ describe.each(INNER)('around a store that %s', (_, wrap) => {
 
   test('denied in earnest and in the shadow: the "no" is the store\'s, and is not reported as a trial', async () => {
     const { store, denied } = around(['tiny']);
-    expect(await store.decide([check(tiny, 4), check(narrow, 4)])).toMatchObject({
+    expect(await decide(store, [check(tiny, 4), check(narrow, 4)])).toMatchObject({
       source: 'store',
       verdicts: [{ allowed: true }, { allowed: false }],
     });
@@ -102,7 +109,7 @@ describe.each(INNER)('around a store that %s', (_, wrap) => {
   test('several by name are each judged on their own', async () => {
     const { store, denied, left } = around(['narrow', 'tiny']);
     const checks = [check(tiny, 2), check(wide, 2), check(narrow, 2)];
-    expect(await store.decide(checks)).toMatchObject({
+    expect(await decide(store, checks)).toMatchObject({
       source: 'shadow',
       verdicts: [{ remaining: 1 }, { remaining: 8 }, { remaining: 1 }],
     });
@@ -112,19 +119,19 @@ describe.each(INNER)('around a store that %s', (_, wrap) => {
 
   test('only policies in the shadow', async () => {
     const { store, left } = around(['narrow', 'tiny']);
-    expect(await store.decide([check(narrow, 2), check(tiny, 2)])).toMatchObject({ source: 'shadow' });
+    expect(await decide(store, [check(narrow, 2), check(tiny, 2)])).toMatchObject({ source: 'shadow' });
     expect(left()).toEqual([10, 1, 1]);
   });
 
   test('none of them in the shadow: one call, untouched', async () => {
     const { store, bare } = around(['another']);
-    expect(await store.decide([check(narrow, 4)])).toMatchObject({ source: 'store', verdicts: [{ allowed: false }] });
-    expect(bare.calls).toEqual(['decide']);
+    expect(await decide(store, [check(narrow, 4)])).toMatchObject({ source: 'store', verdicts: [{ allowed: false }] });
+    expect(bare.calls).toEqual(['attempt']);
   });
 
   test('a dry run is answered likewise, and not reported', async () => {
     const { store, denied, left } = around();
-    expect(await store.decide([check(narrow, 4)], { dryRun: true })).toMatchObject({
+    expect(await decide(store, [check(narrow, 4)], { dryRun: true })).toMatchObject({
       source: 'shadow',
       verdicts: [{ allowed: true, remaining: 3 }],
     });

@@ -1,38 +1,85 @@
 /** Inner stores that misbehave on command, and time that passes on command. The layer around them is what is tested. */
-import { type Check, manualClock, memoryStore, type Policy, type Store, tokenBucket } from '../../src/index.ts';
+import { expect } from 'vitest';
+import {
+  type HistoryEntry,
+  type MemoryStore,
+  manualClock,
+  memoryStore,
+  type Policy,
+  type Store,
+  tokenBucket,
+} from '../../src/index.ts';
 import type { WakeAfter } from '../../src/layers/index.ts';
+import { type MaybePromise, proceed } from '../../src/model/maybe-promise.ts';
+import { resultOf } from '../../src/model/result.ts';
+import { type Answer, attemptOf, type Change, type Check } from '../../src/model/store.ts';
+import { type Seen, seenOf } from '../support/asking.ts';
+
+export type { Seen } from '../support/asking.ts';
 
 export const bucket = tokenBucket({ capacity: 10, refillRate: 1 });
 
 export const check = (policy: Policy = bucket, cost = 1, key = 'someone'): Check => ({ key, policy, cost });
 
+/**
+ * An answer in whole microseconds. People read its own numbers and not only those of its decisions, so all of them have to be what
+ * `resultOf` makes of the decisions.
+ */
+export function told(answer: Answer): Seen {
+  const { history: _, ...result } = answer;
+  expect(result).toEqual(resultOf(answer.decisions, answer.source));
+  return seenOf(answer);
+}
+
+/** The four questions, asked of any store. What comes back is a promise only where the store's answer is one. */
+export function decide(store: MemoryStore, checks: readonly Check[], options?: { readonly dryRun?: boolean }): Seen;
+export function decide(
+  store: Store,
+  checks: readonly Check[],
+  options?: { readonly dryRun?: boolean },
+): MaybePromise<Seen>;
+export function decide(
+  store: Store,
+  checks: readonly Check[],
+  { dryRun = false }: { readonly dryRun?: boolean } = {},
+): MaybePromise<Seen> {
+  return proceed(store.ask(attemptOf(checks, dryRun)), told);
+}
+
+export function change(store: Store, changes: readonly Change[]): MaybePromise<Seen> {
+  return proceed(store.ask({ verb: 'change', changes }), told);
+}
+
+export function forget(store: Store, key: string, policies: readonly Policy[]): MaybePromise<Seen> {
+  return proceed(store.ask({ verb: 'forget', key, policies }), told);
+}
+
+export function history(store: Store, key: string, policy: Policy): MaybePromise<readonly HistoryEntry[]> {
+  const question = { verb: 'history', key, policy, after: Number.NEGATIVE_INFINITY, most: 1000 } as const;
+  return proceed(store.ask(question), (answer) => {
+    told(answer);
+    return answer.history!;
+  });
+}
+
 /** The same store, but every answer has to be waited for, as over a network. */
 export function waitedFor(store: Store): Store {
-  return {
-    decide: async (checks, options) => store.decide(checks, options),
-    change: async (changes) => store.change(changes),
-    forget: async (key, policies) => store.forget(key, policies),
-    history: async (key, policy) => store.history(key, policy),
-  };
+  return { ask: async (question) => store.ask(question) };
 }
 
-/** Counts what reaches the store. */
+/** Counts what reaches the store: the verb of each question. */
 export function counting(store: Store): Store & { readonly calls: string[] } {
   const calls: string[] = [];
-  const noted = <T>(name: string, answer: T): T => {
-    calls.push(name);
-    return answer;
-  };
   return {
     calls,
-    decide: (checks, options) => noted('decide', store.decide(checks, options)),
-    change: (changes) => noted('change', store.change(changes)),
-    forget: (key, policies) => noted('forget', store.forget(key, policies)),
-    history: (key, policy) => noted('history', store.history(key, policy)),
+    ask(question) {
+      calls.push(question.verb);
+      return store.ask(question);
+    },
   };
 }
 
-/** What every method of a store does until it is told otherwise. */
+/** What a store does with every question until it is told otherwise. */
 export type Behaviour = 'answers' | 'throws' | 'rejects' | 'hangs';
 
 export interface Puppet extends Store {
@@ -46,21 +93,6 @@ export interface Puppet extends Store {
 /** A memory store with a will of its own. */
 export function puppet(store: Store = waitedFor(memoryStore({ clock: manualClock(0) }))): Puppet {
   const hanging: { answer(): void; fail(error: Error): void }[] = [];
-  const act = <T>(ask: () => T | Promise<T>): T | Promise<T> => {
-    self.calls += 1;
-    switch (self.behaves) {
-      case 'answers':
-        return ask();
-      case 'throws':
-        throw self.error;
-      case 'rejects':
-        return Promise.reject(self.error);
-      case 'hangs':
-        return new Promise<T>((resolve, reject) => {
-          hanging.push({ answer: () => resolve(ask()), fail: reject });
-        });
-    }
-  };
   const self: Puppet = {
     behaves: 'answers',
     error: new Error('connection lost'),
@@ -68,10 +100,21 @@ export function puppet(store: Store = waitedFor(memoryStore({ clock: manualClock
     settle(outcome) {
       for (const { answer, fail } of hanging.splice(0)) outcome === 'answer' ? answer() : fail(outcome);
     },
-    decide: (checks, options) => act(() => store.decide(checks, options)),
-    change: (changes) => act(() => store.change(changes)),
-    forget: (key, policies) => act(() => store.forget(key, policies)),
-    history: (key, policy) => act(() => store.history(key, policy)),
+    ask(question) {
+      self.calls += 1;
+      switch (self.behaves) {
+        case 'answers':
+          return store.ask(question);
+        case 'throws':
+          throw self.error;
+        case 'rejects':
+          return Promise.reject(self.error);
+        case 'hangs':
+          return new Promise<Answer>((resolve, reject) => {
+            hanging.push({ answer: () => resolve(store.ask(question)), fail: reject });
+          });
+      }
+    },
   };
   return self;
 }

@@ -2,10 +2,11 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { manualClock, memoryStore, SluiceError, type Store } from '../../src/index.ts';
-import { telemetry } from '../../src/layers/index.ts';
+import { type TelemetryMessage, telemetry } from '../../src/layers/index.ts';
 import { openTelemetry } from '../../src/layers/otel.ts';
+import { attemptOf } from '../../src/model/store.ts';
 import { meterOf, type Reading } from './meter.ts';
-import { bucket, check, puppet, waitedFor } from './support.ts';
+import { bucket, change, check, decide, forget, history, puppet, waitedFor } from './support.ts';
 
 const STAGES = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const;
 type Heard = [stage: string, message: Record<string, unknown>];
@@ -32,8 +33,8 @@ describe('the tracing channels', () => {
   test('an attempt that is answered at once', () => {
     const heard = listen('sluice:attempt');
     const store = telemetry()(memory());
-    const result = store.decide([check(bucket, 4)]);
-    const message = { operation: 'decide', policies: [bucket], costs: [4], dryRun: false };
+    const result = store.ask(attemptOf([check(bucket, 4)]));
+    const message = { operation: 'attempt', policies: [bucket], costs: [4], dryRun: false };
     expect(heard).toEqual([
       ['start', message],
       ['end', { ...message, result }],
@@ -42,9 +43,9 @@ describe('the tracing channels', () => {
 
   test('an attempt that is answered later', async () => {
     const heard = listen('sluice:attempt');
-    const result = await telemetry()(waitedFor(memory())).decide([check()], { dryRun: true });
+    const result = await telemetry()(waitedFor(memory())).ask(attemptOf([check()], true));
     expect(stages(heard)).toEqual(['start', 'end', 'asyncStart', 'asyncEnd']);
-    expect(heard[3]![1]).toEqual({ operation: 'decide', policies: [bucket], costs: [1], dryRun: true, result });
+    expect(heard[3]![1]).toEqual({ operation: 'attempt', policies: [bucket], costs: [1], dryRun: true, result });
   });
 
   test('a failure, at once and later', async () => {
@@ -52,32 +53,31 @@ describe('the tracing channels', () => {
     const inner = puppet();
     const store = telemetry({ at: 'store' })(inner);
     inner.behaves = 'throws';
-    expect(() => store.decide([check()])).toThrow('connection lost');
+    expect(() => decide(store, [check()])).toThrow('connection lost');
     expect(stages(heard.splice(0))).toEqual(['start', 'error', 'end']);
     inner.behaves = 'rejects';
-    await expect(store.decide([check()])).rejects.toThrow('connection lost');
+    await expect(decide(store, [check()])).rejects.toThrow('connection lost');
     expect(stages(heard)).toEqual(['start', 'end', 'error', 'asyncStart', 'asyncEnd']);
-    expect(heard[2]![1]).toMatchObject({ operation: 'decide', error: inner.error });
+    expect(heard[2]![1]).toMatchObject({ operation: 'attempt', error: inner.error });
   });
 
   test('every call of a store, and only attempts of attempts', async () => {
-    const change = [{ verb: 'unblock', key: 'someone', policy: bucket }] as const;
     const all = async (store: Store): Promise<void> => {
-      await store.decide([check()]);
-      await Promise.resolve(store.change(change)).catch(() => {});
-      await store.forget('someone', [bucket]);
-      await Promise.resolve(store.history('someone', bucket)).catch(() => {});
+      await decide(store, [check()]);
+      await change(store, [{ verb: 'unblock', key: 'someone', policy: bucket }]);
+      await forget(store, 'someone', [bucket]);
+      await Promise.resolve(history(store, 'someone', bucket)).catch(() => {});
     };
     const operations = (heard: Heard[]) =>
       heard.filter(([stage]) => stage === 'start').map(([, { operation }]) => operation);
     const calls = listen('sluice:store');
     await all(telemetry({ at: 'store' })(waitedFor(memory())));
-    expect(operations(calls)).toEqual(['decide', 'change', 'forget', 'history']);
+    expect(operations(calls)).toEqual(['attempt', 'change', 'forget', 'history']);
     expect(calls.find(([, { operation }]) => operation === 'change')![1]).toMatchObject({ verbs: ['unblock'] });
     stop();
     const attempts = listen('sluice:attempt');
     await all(telemetry()(waitedFor(memory())));
-    expect(operations(attempts)).toEqual(['decide']);
+    expect(operations(attempts)).toEqual(['attempt']);
   });
 
   test.each([
@@ -85,17 +85,17 @@ describe('the tracing channels', () => {
     [true, ['secret:42']],
   ])('keys: %s', (keys, expected) => {
     const heard = listen('sluice:attempt');
-    telemetry({ keys })(memory()).decide([check(bucket, 1, 'secret:42')]);
+    decide(telemetry({ keys })(memory()), [check(bucket, 1, 'secret:42')]);
     expect(heard[1]![1].keys).toEqual(expected);
     if (expected === undefined) expect(JSON.stringify(heard)).not.toContain('secret');
   });
 
   test('nobody listens: the call goes straight through', () => {
     const inner = memory();
-    const decide = vi.spyOn(inner, 'decide');
-    const checks = [check()];
-    telemetry()(inner).decide(checks);
-    expect(decide.mock.calls[0]![0]).toBe(checks);
+    const ask = vi.spyOn(inner, 'ask');
+    const question = attemptOf([check()]);
+    telemetry()(inner).ask(question);
+    expect(ask.mock.calls[0]![0]).toBe(question);
   });
 
   test('a platform without channels: the store itself', () => {
@@ -105,7 +105,7 @@ describe('the tracing channels', () => {
       const inner = memory();
       expect(telemetry()(inner)).toBe(inner);
       const denied: unknown[] = [];
-      telemetry({ onDenied: (event) => denied.push(event) })(inner).decide([check(bucket, 11)]);
+      decide(telemetry({ onDenied: (event) => denied.push(event) })(inner), [check(bucket, 11)]);
       expect(denied).toHaveLength(1);
     } finally {
       process.getBuiltinModule = getBuiltinModule;
@@ -125,7 +125,7 @@ describe('the tracing channels', () => {
     const { getBuiltinModule } = process;
     process.getBuiltinModule = (() => ({ tracingChannel: () => channel })) as never;
     try {
-      telemetry()(memory()).decide([check()]);
+      decide(telemetry()(memory()), [check()]);
       expect(published).toHaveLength(2);
     } finally {
       process.getBuiltinModule = getBuiltinModule;
@@ -136,13 +136,12 @@ describe('the tracing channels', () => {
 describe('the hooks', () => {
   test('onDenied: every denied attempt, and no dry run', async () => {
     const denied: unknown[] = [];
-    const store = telemetry({ onDenied: ({ costs, result }) => denied.push([costs, result?.verdicts[0]?.retryAfter]) })(
-      waitedFor(memory()),
-    );
-    await store.decide([check(bucket, 10)]);
-    await store.decide([check(bucket, 2)]);
-    await store.decide([check(bucket, 2)], { dryRun: true });
-    expect(denied).toEqual([[[2], 2_000_000]]);
+    const onDenied = ({ costs, result }: TelemetryMessage) => denied.push([costs, result?.decisions[0]?.retryAfter]);
+    const store = telemetry({ onDenied })(waitedFor(memory()));
+    await decide(store, [check(bucket, 10)]);
+    await decide(store, [check(bucket, 2)]);
+    await decide(store, [check(bucket, 2)], { dryRun: true });
+    expect(denied).toEqual([[[2], 2]]);
   });
 
   test('onError: what the store does wrong, and not what the caller does', async () => {
@@ -150,9 +149,9 @@ describe('the hooks', () => {
     const inner = puppet();
     const store = telemetry({ at: 'store', onError: ({ error }) => errors.push(error) })(inner);
     inner.behaves = 'rejects';
-    await expect(store.decide([check()])).rejects.toThrow();
+    await expect(decide(store, [check()])).rejects.toThrow();
     inner.error = new SluiceError({ code: 'SLUICE_NO_HISTORY', path: 'policy', expected: 'a log', got: 'none' });
-    await expect(store.history('someone', bucket)).rejects.toThrow();
+    await expect(history(store, 'someone', bucket)).rejects.toThrow();
     expect(errors).toEqual([new Error('connection lost')]);
   });
 });
@@ -165,13 +164,13 @@ describe('OpenTelemetry', () => {
     const clock = manualClock(0);
     const inner = puppet(memory());
     const store = openTelemetry({ meter: meterOf(readings), clock })(inner);
-    store.decide([check(bucket, 10)]);
+    decide(store, [check(bucket, 10)]);
     inner.behaves = 'hangs';
-    const answer = store.decide([check()]);
+    const answer = decide(store, [check()]);
     clock.advance(25);
     inner.settle('answer');
     await answer;
-    store.decide([check()], { dryRun: true });
+    decide(store, [check()], { dryRun: true });
     expect(readings).toEqual([
       ['sluice.check.duration', 0, undefined],
       ['sluice.decisions', 1, { ...attributes, outcome: 'allowed' }],
@@ -185,15 +184,15 @@ describe('OpenTelemetry', () => {
     const readings: Reading[] = [];
     const inner = puppet();
     const store = openTelemetry({ meter: meterOf(readings), at: 'store' })(inner);
-    await store.decide([check()]);
+    await decide(store, [check()]);
     inner.behaves = 'throws';
-    expect(() => store.decide([check()])).toThrow('connection lost');
+    expect(() => decide(store, [check()])).toThrow('connection lost');
     inner.behaves = 'rejects';
-    await expect(store.forget('someone', [bucket])).rejects.toThrow('connection lost');
+    await expect(forget(store, 'someone', [bucket])).rejects.toThrow('connection lost');
     inner.error = new SluiceError({ code: 'SLUICE_NO_HISTORY', path: 'policy', expected: 'a log', got: 'none' });
-    await expect(store.history('someone', bucket)).rejects.toThrow('policy');
+    await expect(history(store, 'someone', bucket)).rejects.toThrow('policy');
     expect(readings).toEqual([
-      ['sluice.store.errors', 1, { operation: 'decide' }],
+      ['sluice.store.errors', 1, { operation: 'attempt' }],
       ['sluice.store.errors', 1, { operation: 'forget' }],
     ]);
   });

@@ -13,7 +13,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from '../../src/index.ts';
-import { recordingStore, settled, type VirtualTimers, virtualTimers } from './support.ts';
+import { recordingStore, settled, type VirtualTimers, virtualTimers, withAttempts } from './support.ts';
 
 /** The store's clock is the one that sleeping moves, so that every moment is exact. */
 function limiterWith(policy: Policy, options: { queueLimit?: number } = {}) {
@@ -73,13 +73,13 @@ describe('first come, first served', () => {
     const timers = virtualTimers();
     const inner = memoryStore({ clock: timers.clock });
     const asked: number[] = [];
-    const decide: Store['decide'] = (checks, options) => {
+    const store = withAttempts(inner, (question) => {
       asked.push(timers.clock.now());
-      return inner.decide(checks, options);
-    };
+      return inner.ask(question);
+    });
     const limiter = createLimiter({
       policy: tokenBucket({ capacity: 1, refillRate: 1 }),
-      store: { ...inner, decide },
+      store,
       timers,
     });
     const diary = new Diary(timers);
@@ -115,7 +115,7 @@ describe('first come, first served', () => {
     const timers = virtualTimers();
     const plans = {
       free: tokenBucket({ name: 'free', capacity: 1, refillRate: 1 }),
-      paid: { ...bucket, name: 'paid' },
+      paid: tokenBucket({ name: 'paid', capacity: 10, refillRate: 10 }),
     };
     const limiter = createLimiter<'free' | 'paid'>({
       policy: (plan) => plans[plan],
@@ -310,7 +310,7 @@ describe('timeout', () => {
 
   test('a store that hangs does not hold anybody longer', async () => {
     const timers = virtualTimers();
-    const store = { ...recordingStore(), decide: () => new Promise<never>(() => {}) };
+    const store: Store = { ask: () => new Promise<never>(() => {}) };
     const limiter = createLimiter({ policy: bucket, store, timers });
     const diary = new Diary(timers);
     diary.acquire('one', limiter, { timeout: '1s' });
@@ -328,17 +328,16 @@ function slowStore() {
   const inner = recordingStore();
   const asked: string[] = [];
   const waiting: (() => void)[] = [];
-  const later = <T>(verb: string, answer: () => T | Promise<T>): Promise<T> => {
-    asked.push(verb);
-    return new Promise((resolve) => waiting.push(() => resolve(answer())));
-  };
-  const decide: Store['decide'] = (checks, options) => later('decide', () => inner.decide(checks, options));
-  const change: Store['change'] = (changes) => later('change', () => inner.change(changes));
   const answer = async (): Promise<void> => {
     waiting.shift()!();
     await settled();
   };
-  const store: Store = { ...inner, decide, change };
+  const store: Store = {
+    ask(question) {
+      asked.push(question.verb);
+      return new Promise((resolve) => waiting.push(() => resolve(inner.ask(question))));
+    },
+  };
   return { store, answer, inner, asked };
 }
 
@@ -389,9 +388,9 @@ describe('abort', () => {
     expect(diary.lines).toEqual([['gone', 0, 'SLUICE_ABORTED']]);
     expect([inner.changed.length, limiter.waiting('api')]).toEqual([0, 1]);
     await answer();
-    expect(asked).toEqual(['decide', 'change']);
+    expect(asked).toEqual(['attempt', 'change']);
     await answer();
-    expect(asked).toEqual(['decide', 'change', 'decide']);
+    expect(asked).toEqual(['attempt', 'change', 'attempt']);
     const spent = { at: 1_763_280_000_123_456, until: 1_763_280_005_123_456, cost: 3 };
     expect(inner.changed).toEqual([[{ key: 'api', policy: bucket, verb: 'refund', cost: 3, spent }]]);
     await answer();
@@ -400,9 +399,12 @@ describe('abort', () => {
   });
 
   test('what cannot be given back counts as spent, and nobody hears of it', async () => {
-    const { store, answer } = slowStore();
-    const change = () => Promise.reject(new Error('connection reset'));
-    const limiter = createLimiter({ policy: bucket, store: { ...store, change }, timers: virtualTimers() });
+    const { store: slow, answer } = slowStore();
+    const store: Store = {
+      ask: (question) =>
+        question.verb === 'change' ? Promise.reject(new Error('connection reset')) : slow.ask(question),
+    };
+    const limiter = createLimiter({ policy: bucket, store, timers: virtualTimers() });
     const controller = new AbortController();
     const gone = limiter.acquire('api', { signal: controller.signal });
     controller.abort();
@@ -451,15 +453,15 @@ describe('whoever cannot get a turn', () => {
   });
 
   test('the store failed: its error, and the next one asks', async () => {
-    const { store } = limiterWith(bucket);
+    const { store: inner } = limiterWith(bucket);
     const failure = new Error('connection reset');
     let calls = 0;
-    const decide: Store['decide'] = (checks, options) => {
+    const store = withAttempts(inner, (question) => {
       calls += 1;
       if (calls === 1) throw failure;
-      return store.decide(checks, options);
-    };
-    const limiter = createLimiter({ policy: bucket, store: { ...store, decide }, timers: virtualTimers() });
+      return inner.ask(question);
+    });
+    const limiter = createLimiter({ policy: bucket, store, timers: virtualTimers() });
     const [first, second] = await Promise.allSettled([limiter.acquire('api'), limiter.acquire('api')]);
     expect(first).toEqual({ status: 'rejected', reason: failure });
     expect(second.status).toBe('fulfilled');

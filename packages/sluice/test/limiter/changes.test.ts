@@ -14,7 +14,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from '../../src/index.ts';
-import { exactMicros } from '../../src/limiter/spent.ts';
+import { exactMicros } from '../../src/model/result.ts';
 import { recordingStore } from './support.ts';
 
 const bucket = tokenBucket({ capacity: 10, refillRate: 1 });
@@ -79,7 +79,7 @@ describe('what was changed', () => {
     expect(await createLimiter({ policy: bucket, store }).refund('user:42', { cost: 2 })).toEqual({
       ...decision,
       ...moments,
-      decisions: [{ ...decision, ...moments }],
+      decisions: [{ ...decision, ...moments, changed: 2 }],
       source: 'store',
       changed: 2,
     });

@@ -10,7 +10,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from '../../src/index.ts';
-import { recordingStore, virtualTimers } from './support.ts';
+import { recordingStore, virtualTimers, withAttempts } from './support.ts';
 
 const START = 1_763_280_000_000;
 const budget = tokenBucket({ name: 'tokens', capacity: 1000, refillRate: 10 });
@@ -137,11 +137,8 @@ describe('what the store is told', () => {
 
   test('an answer of somebody else than the store is not given back to it', async () => {
     const inner = recordingStore();
-    const decide = (...question: Parameters<typeof inner.decide>) => ({
-      ...(inner.decide(...question) as Awaited<ReturnType<typeof inner.decide>>),
-      source: 'fallback',
-    });
-    const hold = await createLimiter({ policy: budget, store: { ...inner, decide } }).reserve(key, { cost: 8 });
+    const store = withAttempts(inner, async (question) => ({ ...(await inner.ask(question)), source: 'fallback' }));
+    const hold = await createLimiter({ policy: budget, store }).reserve(key, { cost: 8 });
     expect(await hold.cancel()).toMatchObject({ changed: 0, source: 'fallback' });
     expect([inner.changed.length, inner.decided.length]).toEqual([0, 1]);
   });
@@ -252,13 +249,10 @@ describe('after its ttl', () => {
   test('it counts from before the reserve was sent', async () => {
     const timers = virtualTimers();
     const inner = recordingStore();
-    const slow = {
-      ...inner,
-      decide: (...question: Parameters<typeof inner.decide>) => {
-        timers.clock.advance(700);
-        return inner.decide(...question);
-      },
-    };
+    const slow = withAttempts(inner, (question) => {
+      timers.clock.advance(700);
+      return inner.ask(question);
+    });
     const hold = await createLimiter({ policy: budget, store: slow, timers }).reserve('user:42', {
       cost: 8,
       ttl: '1s',

@@ -1,14 +1,14 @@
 /** A line is forgotten when nobody is in it, and not before: keys come and go, and memory must not grow with them. */
 import { expect, test } from 'vitest';
 import { tokenBucket } from '../../src/index.ts';
-import type { Waiter } from '../../src/limiter/line.ts';
+import type { Waiter } from '../../src/limiter/lines.ts';
 import { Lines } from '../../src/limiter/lines.ts';
 import { settled } from './support.ts';
 
 const policies = [tokenBucket({ capacity: 1, refillRate: 1 })];
 
 /** Gets its turn at once, and leaves the line when the test says so. */
-const content: Waiter = { ask: async () => undefined, sleep: async () => {}, wake: () => {}, isOver: false };
+const content: Waiter = { ask: async () => undefined, sleep: async () => {}, wake: () => {}, isOver: () => false };
 
 test('when the last one leaves after its turn', async () => {
   const lines = new Lines();

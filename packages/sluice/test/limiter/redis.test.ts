@@ -17,7 +17,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from '../../src/index.ts';
-import { redisStore } from '../../src/redis/clients/ioredis.ts';
+import { redisStore } from '../../src/presets/ioredis.ts';
 import { virtualTimers } from './support.ts';
 
 let server: RunningServer;

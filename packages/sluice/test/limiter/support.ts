@@ -1,6 +1,8 @@
 /** Time that passes only when a test lets it, and a store that writes down what it is asked. */
-import { type Change, type Check, type ManualClock, manualClock, type Store, type Timers } from '../../src/index.ts';
-import type { Verdict, Verdicts } from '../../src/model/store.ts';
+import { type Decision, type ManualClock, manualClock, type Policy, type Store, type Timers } from '../../src/index.ts';
+import { ruleOf } from '../../src/model/policy.ts';
+import { decisionOf, resultOf, type Verdict } from '../../src/model/result.ts';
+import { type Answer, type Change, type Check, checksOf } from '../../src/model/store.ts';
 
 export interface VirtualTimers extends Timers {
   readonly clock: ManualClock;
@@ -60,7 +62,7 @@ export interface RecordingStore extends Store {
   readonly changed: Change[][];
 }
 
-type Told = Partial<Verdict>;
+type Told = Partial<Verdict> & { readonly changed?: number | undefined };
 
 const YES: Verdict = { allowed: true, remaining: 5, retryAfter: 0, resetAfter: 5_000_000, delay: 0 };
 
@@ -76,19 +78,40 @@ export function recordingStore({
 } = {}): RecordingStore {
   const decided: Check[][] = [];
   const changed: Change[][] = [];
+  const say = (policy: Policy, told: Told): Decision => decisionOf(ruleOf(policy), now, { ...YES, ...told });
+  const carryOut = async (changes: readonly Change[]): Promise<Answer> => {
+    const told = await Promise.all(changes.map(change));
+    const decisions = told.map((each, index): Decision => {
+      return { ...say(changes[index]!.policy, each), changed: each.changed ?? 0 };
+    });
+    return resultOf(decisions, 'store');
+  };
   return {
     decided,
     changed,
-    decide: (checks) => {
-      decided.push([...checks]);
-      return { now, verdicts: checks.map((check) => ({ ...YES, ...decide(check) })), source: 'store' };
+    ask(question) {
+      switch (question.verb) {
+        case 'attempt': {
+          const checks = checksOf(question).map(({ key, policy, cost }) => ({ key, policy, cost }));
+          decided.push(checks);
+          const decisions = checks.map((check) => say(check.policy, decide(check)));
+          return resultOf(decisions, 'store');
+        }
+        case 'change':
+          changed.push([...question.changes]);
+          return carryOut(question.changes);
+        case 'forget': {
+          const decisions = question.policies.map((policy) => say(policy, {}));
+          return resultOf(decisions, 'store');
+        }
+        case 'history':
+          return { ...resultOf([say(question.policy, {})], 'store'), history: [] };
+      }
     },
-    change: async (changes): Promise<Verdicts> => {
-      changed.push([...changes]);
-      const told = await Promise.all(changes.map(change));
-      return { now, verdicts: told.map((verdict) => ({ ...YES, changed: 0, ...verdict })), source: 'store' };
-    },
-    forget: () => {},
-    history: () => [],
   };
+}
+
+/** The same store, where attempts go another way. */
+export function withAttempts(store: Store, attempt: Store['ask']): Store {
+  return { ask: (question) => (question.verb === 'attempt' ? attempt(question) : store.ask(question)) };
 }

@@ -9,6 +9,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from '../../src/index.ts';
+import { decide } from '../support/asking.ts';
 import { type Connection, serversOf, TOPOLOGIES } from './support/topologies.ts';
 
 const servers = serversOf('redis');
@@ -35,7 +36,7 @@ describe.each(['ioredis client', 'ioredis cluster', 'node-redis cluster', 'valke
     const global = { key: `global ${name}`, policy, cost: 1 };
     const users = Array.from({ length: 4 }, (_, index) => ({ key: `user ${name} ${index}`, policy, cost: 2 }));
     const answers = [];
-    for (const user of users) answers.push(await store.decide([user, global]));
+    for (const user of users) answers.push(await decide(store, [user, global]));
     expect(answers.map(({ verdicts }) => verdicts.map(({ allowed, remaining }) => [allowed, remaining]))).toEqual(
       [4, 3, 2, 1].map((left) => [
         [true, 3],
@@ -43,7 +44,7 @@ describe.each(['ioredis client', 'ioredis cluster', 'node-redis cluster', 'valke
       ]),
     );
     // The global one has 1 left: whoever asks for 2 of it is denied, and nobody's own limit is charged.
-    const denied = await store.decide([
+    const denied = await decide(store, [
       { ...users[0]!, cost: 1 },
       { ...global, cost: 2 },
     ]);
@@ -52,12 +53,12 @@ describe.each(['ioredis client', 'ioredis cluster', 'node-redis cluster', 'valke
       [false, 1],
     ]);
     // The other way round it is the user's limit that denies.
-    const other = await store.decide([global, { ...users[1]!, cost: 4 }]);
+    const other = await decide(store, [global, { ...users[1]!, cost: 4 }]);
     expect(other.verdicts.map(({ allowed, remaining }) => [allowed, remaining])).toEqual([
       [true, 1],
       [false, 3],
     ]);
-    const looked = await store.decide([users[1]!, global], { dryRun: true });
+    const looked = await decide(store, [users[1]!, global], { dryRun: true });
     expect(looked.verdicts.map(({ remaining }) => remaining)).toEqual([3, 1]);
   });
 
@@ -65,7 +66,7 @@ describe.each(['ioredis client', 'ioredis cluster', 'node-redis cluster', 'valke
     const policy = fixedWindow({ limit: 20, window: '1d', name: 'crowd' });
     const answers = await Promise.all(
       Array.from({ length: 60 }, (_, index) =>
-        store.decide([
+        decide(store, [
           { key: `crowd ${index}`, policy, cost: 1 },
           { key: 'crowd', policy, cost: 1 },
         ]),
@@ -73,6 +74,6 @@ describe.each(['ioredis client', 'ioredis cluster', 'node-redis cluster', 'valke
     );
     const admitted = answers.filter(({ verdicts }) => verdicts.every(({ allowed }) => allowed)).length;
     expect(admitted).toBe(20);
-    expect((await store.decide([{ key: 'crowd', policy, cost: 0 }])).verdicts[0]!.remaining).toBe(0);
+    expect((await decide(store, [{ key: 'crowd', policy, cost: 0 }])).verdicts[0]!.remaining).toBe(0);
   });
 });

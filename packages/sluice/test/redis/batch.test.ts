@@ -1,10 +1,9 @@
 /** Attempts of one turn in one call: the same answers as one by one, and a failure stays with the attempt it belongs to. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLimiter, fixedWindow, gcra, type Store, slidingWindowLog, tokenBucket } from '../../src/index.ts';
-import { limitOf } from '../../src/model/policy.ts';
-import { decideLogScript, decideManyScripts } from '../../src/redis/scripts.generated.ts';
+import { ruleOf } from '../../src/model/policy.ts';
 import { slotOf } from '../../src/redis/slot.ts';
-import { readMany, wirePolicy } from '../../src/redis/wire.ts';
+import { callOf } from '../../src/redis/wire.ts';
 import { KINDS, LATEST, randomCost, randomFrom, randomPolicy, randomStep, testSeed } from '../support/random.ts';
 import { type Twin, typescriptTwin } from '../support/reference.ts';
 import { type Connection, type Servers, serversOf, TOPOLOGIES } from './support/topologies.ts';
@@ -35,20 +34,22 @@ describe(`one call for many attempts, seed ${seed}`, () => {
           { length: random.whole(2, 40) },
           () => `{${seed}:${kind}:${round}}${random.whole(0, 6)}`,
         ).sort();
-        const costs = keys.map(() => randomCost(random, limitOf(policy)));
-        const { code, words } = wirePolicy(policy);
-        const reply = await connection.run(code === 'l' ? decideLogScript : decideManyScripts[code], keys, [
-          String(now),
-          ...words,
-          ...costs.map(String),
-        ]);
+        const costs = keys.map(() => randomCost(random, ruleOf(policy).limit));
+        const asks = keys.map((key, index) => ({
+          group: '',
+          rules: [ruleOf(policy)],
+          keys: [key],
+          costs: [costs[index]!],
+        }));
+        const { script, args, read } = callOf(asks, String(now));
+        const reply = await connection.run(script, keys, args);
         const expected = keys.map((key, index) => {
           const twin = twins.get(key) ?? typescriptTwin();
           twins.set(key, twin);
           const { allowed, remaining, retryAfter, resetAfter, delay } = twin.attempt(now, costs[index]!, policy);
           return [{ allowed, remaining, retryAfter, resetAfter, delay }];
         });
-        expect(readMany(reply, keys.length)).toEqual({ now, each: expected });
+        expect(read(reply)).toEqual({ now, each: expected });
       }
     }
   });
@@ -134,7 +135,7 @@ describe.each([
   test('a key that holds something else fails alone', async () => {
     const policy = gcra({ limit: 5, period: '1h', name: 'poison' });
     const { command } = await servers.single();
-    await command('LPUSH', `${title}:{poisoned}g:poison`, 'not a state');
+    await command('LPUSH', `${title}:{poisoned}2g:poison`, 'not a state');
     const limiter = createLimiter({ policy, store });
     const results = await Promise.allSettled(
       ['a', 'poisoned', 'b', 'poisoned', 'a'].map((key) => limiter.attempt(key)),

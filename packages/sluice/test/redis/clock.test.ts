@@ -8,22 +8,16 @@ import type { RunningServer } from '../../../../tools/servers/index.ts';
 import {
   type Clock,
   createLimiter,
-  fixedWindow,
-  gcra,
-  leakyBucket,
   type ManualClock,
   manualClock,
   memoryStore,
   type Policy,
   type Store,
-  slidingWindowCounter,
-  slidingWindowLog,
-  tokenBucket,
-  type Verdict,
 } from '../../src/index.ts';
-import { limitOf } from '../../src/model/policy.ts';
-import { KINDS, type Kind, memoryOf, type Random, randomFrom, testSeed } from '../support/random.ts';
-import { clockBound } from './support/clock-bound.ts';
+import { ruleOf } from '../../src/model/policy.ts';
+import { decide, type Verdict } from '../support/asking.ts';
+import { KINDS, type Kind, policyOf, type Random, randomFrom, testSeed } from '../support/random.ts';
+import { clockBound, memoryOf } from './support/clock-bound.ts';
 import { changesOf } from './support/server-statistics.ts';
 import { type Connection, SERVER_KINDS, serversOf, TOPOLOGIES } from './support/topologies.ts';
 
@@ -31,17 +25,14 @@ const LIMIT = 6;
 
 /** With a memory of `ms` milliseconds each. */
 function policiesWithMemory(ms: number): Readonly<Record<Kind, Policy>> {
-  const perSecond = (LIMIT * 1000) / ms;
-  return {
-    'fixed-window epoch': fixedWindow({ name: 'epoch', limit: LIMIT, window: ms }),
-    'fixed-window first': fixedWindow({ name: 'first', limit: LIMIT, window: ms, align: 'first' }),
-    'sliding-window-log': slidingWindowLog({ limit: LIMIT, window: ms }),
-    'sliding-window-counter': slidingWindowCounter({ limit: LIMIT, window: ms / 2 }),
-    'token-bucket': tokenBucket({ capacity: LIMIT, refillRate: perSecond }),
-    'leaky-bucket policing': leakyBucket({ name: 'policing', capacity: LIMIT, leakRate: perSecond }),
-    'leaky-bucket shaping': leakyBucket({ name: 'shaping', capacity: LIMIT, leakRate: perSecond, mode: 'shaping' }),
-    gcra: gcra({ limit: LIMIT, period: ms }),
-  };
+  const rate = (LIMIT * 1000) / ms;
+  return Object.fromEntries(
+    KINDS.map((kind) => {
+      // Of a counter the window before counts too.
+      const window = kind === 'sliding-window-counter' ? ms / 2 : ms;
+      return [kind, policyOf(kind, { limit: LIMIT, window, capacity: LIMIT, rate }, kind)];
+    }),
+  );
 }
 
 const MEMORY_MS = 12_000;
@@ -51,7 +42,7 @@ const START = 1_763_280_000_123_456;
 const setMicros = (clock: ManualClock, micros: number): void => clock.set(micros / 1000);
 
 async function decideOne(store: Store, key: string, policy: Policy, cost: number, dryRun = false): Promise<Verdict> {
-  return (await store.decide([{ key, policy, cost }], { dryRun })).verdicts[0]!;
+  return (await decide(store, [{ key, policy, cost }], { dryRun })).verdicts[0]!;
 }
 
 interface Walk {
@@ -116,7 +107,7 @@ const STEPS_BACK = [1e-7, 0.1, 0.5, 0.999, 1, 1.001, 1.5, 1.999, 2, 2.001, 2.999
 function backwardsTime(makeStore: (clock: Clock) => Store, steps: number): void {
   it.each(KINDS)('%s: steps back within its memory mint nothing', async (kind) => {
     const clock = manualClock(START / 1000);
-    const { admitted, most } = await walk(makeStore(clock), clock, POLICIES[kind], testSeed(), {
+    const { admitted, most } = await walk(makeStore(clock), clock, POLICIES[kind]!, testSeed(), {
       reach: 'within its memory',
       steps,
     });
@@ -125,7 +116,7 @@ function backwardsTime(makeStore: (clock: Clock) => Store, steps: number): void 
 
   it.each(KINDS)('%s: steps back far beyond its memory mint nothing', async (kind) => {
     const clock = manualClock(START / 1000);
-    const { admitted } = await walk(makeStore(clock), clock, POLICIES[kind], testSeed(), {
+    const { admitted } = await walk(makeStore(clock), clock, POLICIES[kind]!, testSeed(), {
       reach: 'far beyond its memory',
       steps,
     });
@@ -133,7 +124,7 @@ function backwardsTime(makeStore: (clock: Clock) => Store, steps: number): void 
   });
 
   describe.each(KINDS)('%s', (kind) => {
-    const policy = POLICIES[kind];
+    const policy = POLICIES[kind]!;
     const memory = memoryOf(policy);
 
     it.each(STEPS_BACK)(
@@ -178,7 +169,7 @@ describe('the memory store on a supplied clock', () => {
   it.each(KINDS)('%s: the walk notices a store that starts afresh when time goes back', async (kind) => {
     const clock = manualClock(START / 1000);
     const naive = forgettingWhenTimeGoesBack(memoryStore({ clock }), clock);
-    const run = walk(naive, clock, POLICIES[kind], 1, { reach: 'within its memory', steps: 2000 });
+    const run = walk(naive, clock, POLICIES[kind]!, 1, { reach: 'within its memory', steps: 2000 });
     await expect(run).rejects.toThrow(/less than or equal/);
   });
 });
@@ -186,12 +177,13 @@ describe('the memory store on a supplied clock', () => {
 function forgettingWhenTimeGoesBack(store: Store, clock: Clock): Store {
   let last = 0;
   return {
-    ...store,
-    decide(checks, options) {
+    ask(question) {
       const now = clock.now();
-      if (now < last) for (const { key, policy } of checks) store.forget(key, [policy]);
+      if (now < last && question.verb === 'attempt') {
+        store.ask({ verb: 'forget', key: question.key, policies: [question.policy] });
+      }
       last = now;
-      return store.decide(checks, options);
+      return store.ask(question);
     },
   };
 }
@@ -240,14 +232,14 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
     const LARGE_STEPS_MS = [3.5 * HOUR, 24 * HOUR, 365 * 24 * HOUR];
 
     describe.each(KINDS)('%s', (name) => {
-      const policy = LONG[name];
+      const policy = LONG[name]!;
       const memory = memoryOf(policy);
 
       it.each(SMALL_STEPS_MS)('by %d ms: what was spent stays spent, and denying writes nothing', async (step) => {
         const store = await afterStepBack(policy, LIMIT, step);
         const before = await changesOf(server);
-        const first = await store.decide([{ key: 'key', policy, cost: 1 }]);
-        const second = await store.decide([{ key: 'key', policy, cost: 1 }]);
+        const first = await decide(store, [{ key: 'key', policy, cost: 1 }]);
+        const second = await decide(store, [{ key: 'key', policy, cost: 1 }]);
         expect(await changesOf(server)).toBe(before);
         for (const { verdicts } of [first, second]) {
           expect(verdicts[0]).toMatchObject({ allowed: false, remaining: 0 });
@@ -259,9 +251,9 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
       it.each(LARGE_STEPS_MS)('by %d ms: the level is kept, anchored at now, and stored once', async (step) => {
         const store = await afterStepBack(policy, LIMIT, step);
         const before = await changesOf(server);
-        const first = await store.decide([{ key: 'key', policy, cost: 1 }]);
+        const first = await decide(store, [{ key: 'key', policy, cost: 1 }]);
         expect(await changesOf(server), 'the new anchor must be stored').toBe(before + 1);
-        const second = await store.decide([{ key: 'key', policy, cost: 1 }]);
+        const second = await decide(store, [{ key: 'key', policy, cost: 1 }]);
         expect(await changesOf(server), 'and only once').toBe(before + 1);
         for (const { verdicts } of [first, second]) {
           expect(verdicts[0]).toMatchObject({ allowed: false, remaining: 0 });
@@ -287,13 +279,13 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
     it.each(KINDS)(
       '%s: after a large step the key is free again at the promised time, and not before',
       async (name) => {
-        const policy = SHORT[name];
+        const policy = SHORT[name]!;
         const store = await afterStepBack(policy, LIMIT, HOUR);
-        const { now, verdicts } = await store.decide([{ key: 'key', policy, cost: 1 }]);
+        const { now, verdicts } = await decide(store, [{ key: 'key', policy, cost: 1 }]);
         expect(verdicts[0]!.allowed).toBe(false);
         const promised = now + verdicts[0]!.retryAfter;
         for (let allowed = false; !allowed; ) {
-          const next = await store.decide([{ key: 'key', policy, cost: 1 }]);
+          const next = await decide(store, [{ key: 'key', policy, cost: 1 }]);
           allowed = next.verdicts[0]!.allowed;
           expect(allowed).toBe(next.now >= promised);
         }
@@ -310,7 +302,7 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
       const { allowed, decisions } = await limiter.attempt('key');
       expect(allowed).toBe(false);
       expect(decisions.map(({ remaining }) => remaining)).toEqual(policies.map(() => 0));
-      expect(policies.map(limitOf)).toEqual(policies.map(() => LIMIT));
+      expect(policies.map((policy) => ruleOf(policy).limit)).toEqual(policies.map(() => LIMIT));
     });
   });
 });

@@ -6,19 +6,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunningServer } from '../../../../tools/servers/index.ts';
-import {
-  fixedWindow,
-  gcra,
-  leakyBucket,
-  manualClock,
-  memoryStore,
-  type Policy,
-  slidingWindowCounter,
-  slidingWindowLog,
-  tokenBucket,
-  type Verdict,
-} from '../../src/index.ts';
-import { KINDS, type Kind } from '../support/random.ts';
+import { manualClock, memoryStore, type Policy } from '../../src/index.ts';
+import { attemptOf } from '../../src/model/store.ts';
+import { seenOf, type Verdict } from '../support/asking.ts';
+import { KINDS, type Kind, policyOf } from '../support/random.ts';
 import { clockBound } from './support/clock-bound.ts';
 import { type Answer, type Processes, startProcesses, type Task } from './support/processes.ts';
 import { slowPolicies } from './support/slow-policies.ts';
@@ -66,7 +57,7 @@ function expectOneHistory({ policies, costs, lastsMicros }: Task, answers: reado
     const before = ordered[index - 1];
     if (before?.now === now) expect(before.process, 'two processes were answered at the same time').toBe(process);
     clock.set(now / 1000);
-    const expected = alone.decide(policies.map((policy) => ({ key: 'key', policy, cost })));
+    const expected = seenOf(alone.ask(attemptOf(policies.map((policy) => ({ key: 'key', policy, cost })))));
     const told = expected.verdicts.map(numbersOf);
     // There are many thousands, and an expectation that holds costs as much as one that does not.
     if (isDeepStrictEqual(verdicts, told)) continue;
@@ -75,16 +66,9 @@ function expectOneHistory({ policies, costs, lastsMicros }: Task, answers: reado
 }
 
 /** A hundred units at once, and a thousand a second: so capacity comes back while the processes spend. */
-const QUICK: Readonly<Record<Kind, Policy>> = {
-  'fixed-window epoch': fixedWindow({ name: 'fixed epoch', limit: LIMIT, window: '100ms' }),
-  'fixed-window first': fixedWindow({ name: 'fixed first', limit: LIMIT, window: '100ms', align: 'first' }),
-  'sliding-window-log': slidingWindowLog({ limit: LIMIT, window: '100ms' }),
-  'sliding-window-counter': slidingWindowCounter({ limit: LIMIT, window: '100ms' }),
-  'token-bucket': tokenBucket({ capacity: LIMIT, refillRate: 1000 }),
-  'leaky-bucket policing': leakyBucket({ name: 'policing', capacity: LIMIT, leakRate: 1000 }),
-  'leaky-bucket shaping': leakyBucket({ name: 'shaping', capacity: LIMIT, leakRate: 1000, mode: 'shaping' }),
-  gcra: gcra({ limit: 1000, period: '1s', capacity: LIMIT }),
-};
+const QUICK: Readonly<Record<Kind, Policy>> = Object.fromEntries(
+  KINDS.map((kind) => [kind, policyOf(kind, { limit: LIMIT, window: 100, capacity: LIMIT, rate: 1000 }, kind)]),
+);
 
 /** More than twice the time in which all of it has come back. */
 const newQuickTask = (policies: readonly Policy[]): Task => ({
@@ -115,14 +99,14 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
     });
 
     it.each(KINDS)('%s: admit exactly the limit', async (name) => {
-      const task = newTask([SLOW[name]], ONES);
+      const task = newTask([SLOW[name]!], ONES);
       const answers = await hammer(task);
       expect(admittedBy(answers)).toBe(LIMIT);
       expectOneHistory(task, answers);
     });
 
     it.each(KINDS)('%s: admit exactly the limit, with costs of all sizes', async (name) => {
-      const task = newTask([SLOW[name]], MIXED);
+      const task = newTask([SLOW[name]!], MIXED);
       const answers = await hammer(task);
       expect(admittedBy(answers)).toBe(LIMIT);
       expectOneHistory(task, answers);
@@ -131,25 +115,23 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
     it.each(KINDS)(
       '%s is the tightest of eight: it decides, and each of the others is spent exactly as much',
       async (name) => {
-        const policies = Object.values({ ...SLOW, [name]: slowPolicies(TIGHT)[name] });
+        const policies = Object.values({ ...SLOW, [name]: slowPolicies(TIGHT)[name]! });
         const task = newTask(policies, MIXED);
         const answers = await hammer(task);
         expect(admittedBy(answers)).toBe(TIGHT);
         expectOneHistory(task, answers);
         const last = inOrder(answers).at(-1)!;
         const left = policies.map((policy, index) => [policy.name, last.verdicts[index]!.remaining]);
-        expect(left).toEqual(
-          policies.map((policy) => [policy.name, policy.name === SLOW[name].name ? 0 : LIMIT - TIGHT]),
-        );
+        expect(left).toEqual(policies.map((policy) => [policy.name, policy.name === name ? 0 : LIMIT - TIGHT]));
       },
     );
 
     it.each(KINDS)('%s: while capacity comes back they admit no more than the bound', async (name) => {
-      const task = newQuickTask([QUICK[name]]);
+      const task = newQuickTask([QUICK[name]!]);
       const started = await earliestTime(nodes);
       const answers = await hammer(task);
       const ended = await latestTime(nodes);
-      const bound = clockBound(QUICK[name]);
+      const bound = clockBound(QUICK[name]!);
       bound.most(started, true);
       expect(admittedBy(answers)).toBeLessThanOrEqual(bound.most(ended, true));
       expect(admittedBy(answers), 'nothing came back: this tests nothing').toBeGreaterThan(LIMIT);
@@ -176,11 +158,11 @@ const earliestTime = async (nodes: readonly RunningServer[]): Promise<number> =>
 const latestTime = async (nodes: readonly RunningServer[]): Promise<number> => Math.max(...(await timesOf(nodes)));
 
 describe('the replay can fail', () => {
-  const policy = SLOW['token-bucket'];
+  const policy = SLOW['token-bucket']!;
   const answer = (now: number, remaining: number): Answer => {
     const clock = manualClock(now / 1000);
     const store = memoryStore({ clock });
-    const { verdicts } = store.decide([{ key: 'key', policy, cost: LIMIT - remaining }]);
+    const { verdicts } = seenOf(store.ask(attemptOf([{ key: 'key', policy, cost: LIMIT - remaining }])));
     return { process: 0, now, cost: 1, verdicts: verdicts.map(numbersOf) };
   };
   const task = newTask([policy], [1]);
@@ -190,7 +172,7 @@ describe('the replay can fail', () => {
     let verdicts: readonly Verdict[] = [];
     for (let i = 0; i <= index; i += 1) {
       clock.set(1e12 + i);
-      ({ verdicts } = store.decide([{ key: 'key', policy, cost: 1 }]));
+      ({ verdicts } = seenOf(store.ask(attemptOf([{ key: 'key', policy, cost: 1 }]))));
     }
     return { process: index, now: (1e12 + index) * 1000, cost: 1, verdicts: verdicts.map(numbersOf) };
   });

@@ -17,9 +17,9 @@ import {
 } from '../../../../tools/servers/index.ts';
 import { waitUntil } from '../../../../tools/servers/wait-until.ts';
 import { createLimiter, fixedWindow, type Store } from '../../src/index.ts';
-import * as ioredis from '../../src/redis/clients/ioredis.ts';
-import * as nodeRedis from '../../src/redis/clients/node-redis.ts';
-import * as valkeyGlide from '../../src/redis/clients/valkey-glide.ts';
+import * as ioredis from '../../src/presets/ioredis.ts';
+import * as nodeRedis from '../../src/presets/node-redis.ts';
+import * as valkeyGlide from '../../src/presets/valkey-glide.ts';
 import { GLIDE_TIMEOUT } from './support/topologies.ts';
 
 /** GLIDE prints each error that it also throws. */

@@ -2,9 +2,11 @@
  * Parity proves something only if it can fail. Here one line of Lua at a time is broken, in the text that is sent to the
  * server, and the comparison must notice, and name an algorithm that uses the line.
  */
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sha1 } from '../../../../tools/bundle-lua.mjs';
+import { printLua } from '../../../../tools/lua.mjs';
 import type { RunScript, Script } from '../../src/redis/run-script.ts';
+import { sha1 } from '../../src/redis/sha1.ts';
 import { compareTwins } from '../support/parity.ts';
 import { compareLargeLogs } from './support/large-logs.ts';
 import { type Connection, serversOf, TOPOLOGIES } from './support/topologies.ts';
@@ -24,24 +26,48 @@ afterAll(async () => {
   await servers.stop();
 });
 
-function broken({ source }: Script, line: string, instead: string): Script {
-  expect(source, 'the line to break is no longer in the script: choose another').toContain(line);
-  const text = source.replaceAll(line, instead);
-  return { source: text, sha1: sha1(text) };
+const ALGORITHMS = new URL('../../src/algorithms/', import.meta.url);
+const AROUND = new URL('../../src/redis/lua/', import.meta.url);
+
+/** Where a file stands, and how it is printed with a line broken. */
+function printed(file: URL, line: string, instead: string): string {
+  const source = readFileSync(file, 'utf8');
+  if (line !== '') expect(source, `the line to break is no longer in ${file}: choose another`).toContain(line);
+  return printLua(file.pathname, line === '' ? source : source.replaceAll(line, instead));
+}
+
+/** What of a file is part of a script that only decides. */
+function decidingPart(lua: string): string {
+  const changes = lua.indexOf('local function penalize');
+  return changes < 0 ? lua : lua.slice(0, changes);
 }
 
 let mutants = 0;
 
-function runWith(line: string, instead: string): RunScript {
+function runWith(file: URL, line: string, instead: string): RunScript {
   mutants += 1;
   const prefix = `mutant${mutants}:`;
+  const [whole, broken] = [printed(file, '', ''), printed(file, line, instead)].map(decidingPart) as [string, string];
   return (script, keys, args) =>
     connection.run(
-      broken(script, line, instead),
+      withText(script, whole, broken),
       keys.map((key) => prefix + key),
       args,
     );
 }
+
+/** Scripts of other algorithms do not have the text. */
+function withText({ source }: Script, text: string, instead: string): Script {
+  const changed = source.split(text).join(instead);
+  return { source: changed, sha1: sha1(changed) };
+}
+
+const LEVEL = new URL('shared/level.lua', ALGORITHMS);
+const HORIZON = new URL('shared/horizon.lua', ALGORITHMS);
+const WINDOW = new URL('fixed-window/fixed-window.lua', ALGORITHMS);
+const COUNTER_LUA = new URL('sliding-window-counter/sliding-window-counter.lua', ALGORITHMS);
+const LOG_LUA = new URL('sliding-window-log/sliding-window-log.lua', ALGORITHMS);
+const VALUE = new URL('value.lua', AROUND);
 
 const BUCKETS = ['token-bucket', 'leaky-bucket policing'];
 const HORIZONS = ['leaky-bucket shaping', 'gcra'];
@@ -50,55 +76,74 @@ const COUNTER = ['sliding-window-counter'];
 const LOG = ['sliding-window-log'];
 
 /** None of them may make a search for a moment endless: a server cannot be interrupted in a script that has written. */
-const MUTANTS: readonly [mistake: string, kinds: readonly string[], line: string, instead: string][] = [
-  ['a level drains a little too fast', BUCKETS, '((at - since) * rate) / 1e6', '((at - since) * rate) / 999999'],
+const MUTANTS: readonly [mistake: string, kinds: readonly string[], file: URL, line: string, instead: string][] = [
+  ['a level drains a little too fast', BUCKETS, LEVEL, '((at - since) * y) / 1e6', '((at - since) * y) / 999999'],
   [
     'a level is stored with few digits',
     BUCKETS,
-    "'<Bddxxx', 108, left, at",
-    "'<Bddxxx', 108, math.floor(left * 1e6) / 1e6, at",
+    LEVEL,
+    "'<Bddxxx', 108, level, at",
+    "'<Bddxxx', 108, math.floor(level * 1e6) / 1e6, at",
   ],
-  ['a bucket refills while time goes back', BUCKETS, 'local at = since > now and since or now', 'local at = now'],
-  ['a large step back is not stored', BUCKETS, "struct.pack('<Bddxxx', 108, level, now)", 'nil'],
-  ['a horizon loses its fraction', HORIZONS, '102, whole, fraction', '102, whole, 0.25'],
-  ['a shaper tells no delay', ['leaky-bucket shaping'], "delays == '1'", "delays == 'no'"],
-  ['GCRA tells a delay', ['gcra'], "delays == '1'", "delays ~= 'no'"],
   [
-    'a window still counts at its end',
-    ['fixed-window first'],
-    'if now - start >= size then',
-    'if now - start > size then',
+    'a bucket refills while time goes back',
+    BUCKETS,
+    LEVEL,
+    'local at = since > now and since or now',
+    'local at = now',
   ],
+  ['a large step back is not stored', BUCKETS, LEVEL, 'if reanchored then state = written(level, now) end', ''],
+  ['a lowered bucket has less than nothing left', BUCKETS, LEVEL, 'return room > 0 and room or 0', 'return room'],
+  ['a horizon loses its fraction', HORIZONS, HORIZON, '102, whole, fraction', '102, whole, 0.25'],
+  ['a horizon forgets under which numbers it was written', HORIZONS, HORIZON, 'interval ~= y', 'false'],
+  ['a shaper tells no delay', ['leaky-bucket shaping'], HORIZON, "string.find(z, 'd', 1, true)", 'false'],
+  ['GCRA tells a delay', ['gcra'], HORIZON, "string.find(z, 'd', 1, true)", 'true'],
+  ['a window still counts at its end', ['fixed-window first'], WINDOW, 'now - start >= y', 'now - start > y'],
   [
     'an epoch window lies elsewhere',
     ['fixed-window epoch'],
-    "'epoch' and now - now % size",
-    "'epoch' and now - now % size + 1",
+    WINDOW,
+    'now - now % y or now',
+    'now - now % y + 1 or now',
   ],
   [
     'a window forgets what it has counted',
     ['fixed-window epoch'],
-    'elseif start < opens then start, count = opens, 0',
-    'elseif start < opens + size then start, count = opens, 0',
+    WINDOW,
+    'if start < opens then',
+    'if start < opens + y then',
   ],
-  ['a cost above the limit is not refused for good', FIXED, 'cost > limit and math.huge or until_end', 'until_end'],
-  ['a fading count has no tolerance', COUNTER, '/ size + tolerance', '/ size'],
+  ['a cost above the limit is not refused for good', FIXED, WINDOW, 'cost > x and math.huge or until_end', 'until_end'],
+  ['a fading count has no tolerance', COUNTER, COUNTER_LUA, '/ y + tolerance', '/ y'],
   [
     'a counter adds to the wrong number',
     [...COUNTER, ...FIXED, ...HORIZONS],
+    VALUE,
     "call('INCRBY', key, added_text)",
     "call('INCRBY', key, '2')",
   ],
-  ['a changed level is not written', BUCKETS, "call('SETRANGE', key, '0', state)", ''],
-  ['the wrong count fades', COUNTER, 'local left = faded(previous, elapsed)', 'local left = faded(current, elapsed)'],
-  ['a unit stays in the window too long', LOG, '> moment', '>= moment'],
-  ['the ring does not move its head', LOG, '(log.head + change.drop) % log.capacity', 'log.head'],
-  ['a denied step is stored', LOG, 'if not reanchored then return room, retry, reset, 0 end', ''],
+  [
+    'a changed level is not written',
+    [...BUCKETS, ...HORIZONS],
+    VALUE,
+    "else call('SETRANGE', key, '0', state) end",
+    'end',
+  ],
+  [
+    'the wrong count fades',
+    COUNTER,
+    COUNTER_LUA,
+    'x - current - faded(previous, elapsed)',
+    'x - current - faded(current, elapsed)',
+  ],
+  ['a unit stays in the window too long', LOG, LOG_LUA, '> moment', '>= moment'],
+  ['the ring does not move its head', LOG, LOG_LUA, '(log.head + change.drop) % log.capacity', 'log.head'],
+  ['a large step back drops what was counted', LOG, LOG_LUA, 'change.cost = used + cost', 'change.cost = cost'],
 ];
 
 describe('parity notices when', () => {
-  it.each(MUTANTS)('%s', async (_, kinds, line, instead) => {
-    const { difference } = await compareTwins(runWith(line, instead), SEED, STEPS);
+  it.each(MUTANTS)('%s', async (_, kinds, file, line, instead) => {
+    const { difference } = await compareTwins(runWith(file, line, instead), SEED, STEPS);
     expect(difference, 'the comparison saw no difference').toBeDefined();
     expect(kinds).toContain(difference!.kind);
     expect(difference!.lua).not.toBe(difference!.typescript);
@@ -106,26 +151,26 @@ describe('parity notices when', () => {
 });
 
 const LARGE_LOG_MUTANTS: readonly [mistake: string, line: string, instead: string][] = [
-  ['the header is not written', "call('SETRANGE', key, '0', header)", ''],
-  ['the new entry is not written', "call('SETRANGE', key, entry_at, entry)", ''],
+  ['the header is not written', "call('SETRANGE', key, '0', header_of(log))", ''],
+  ['the new entry is not written', "if text ~= '' then call('SETRANGE', key, format('%d', at), text) end", ''],
   [
     'an entry is read from the wrong place',
-    'log.key, at, at + log.entry_bytes - 1',
-    'log.key, at - 1, at + log.entry_bytes - 2',
+    "format('%d', from), format('%d', to - 1)",
+    "format('%d', from - 1), format('%d', to - 2)",
   ],
-  ['an entry is too narrow for the limit', 'bytes_for(max(limit, units) + 1)', 'bytes_for(max(limit, units) - 1)'],
+  ['an entry is too narrow for the limit', 'bytes_for(math.max(x, units) + 1)', 'bytes_for(math.max(x, units) - 1)'],
 ];
 
 describe('parity of large logs notices when', () => {
   it.each(LARGE_LOG_MUTANTS)('%s', async (_, line, instead) => {
-    const { difference } = await compareLargeLogs(runWith(line, instead), SEED, 20);
+    const { difference } = await compareLargeLogs(runWith(LOG_LUA, line, instead), SEED, 20);
     expect(difference, 'the comparison saw no difference').toBeDefined();
   });
 });
 
 it('sees no difference when nothing is broken', async () => {
-  const { difference } = await compareTwins(runWith('return', 'return'), SEED, STEPS);
+  const { difference } = await compareTwins(runWith(LEVEL, 'return', 'return'), SEED, STEPS);
   expect(difference).toBeUndefined();
-  const largeLogs = await compareLargeLogs(runWith('return', 'return'), SEED, 20);
+  const largeLogs = await compareLargeLogs(runWith(LOG_LUA, 'return', 'return'), SEED, 20);
   expect(largeLogs.difference).toBeUndefined();
 });

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import { createLimiter, fixedWindow } from '../../src/index.ts';
 import { leases } from '../../src/layers/index.ts';
-import { redisStore } from '../../src/redis/clients/ioredis.ts';
+import { redisStore } from '../../src/presets/ioredis.ts';
 import { connectedTo } from './support/connected.ts';
 
 const { servers } = connectedTo('redis');

@@ -4,9 +4,9 @@ import { Cluster, Redis } from 'ioredis';
 import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { SluiceError } from '../../src/index.ts';
-import * as ioredis from '../../src/redis/clients/ioredis.ts';
-import * as nodeRedis from '../../src/redis/clients/node-redis.ts';
-import * as valkeyGlide from '../../src/redis/clients/valkey-glide.ts';
+import * as ioredis from '../../src/presets/ioredis.ts';
+import * as nodeRedis from '../../src/presets/node-redis.ts';
+import * as valkeyGlide from '../../src/presets/valkey-glide.ts';
 import { GLIDE_TIMEOUT, SERVER_KINDS, type Servers, serversOf } from './support/topologies.ts';
 
 /** GLIDE prints each error that it also throws. */
@@ -68,16 +68,18 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
 
   it.each(Object.keys(CLIENTS))('%s is told what the server would forget', async (name) => {
     const client = await CLIENTS[name]!(servers);
-    for (const policy of ['allkeys-lru', 'allkeys-random', 'volatile-lru', 'volatile-lfu']) {
+    for (const policy of ['allkeys-lru', 'allkeys-random', 'volatile-lru', 'volatile-lfu', 'volatile-ttl']) {
       await configure(servers, '1gb', policy);
       expect(await client.check()).toMatchObject([
-        { code: 'SLUICE_FORGETFUL_SERVER', path: 'maxmemory-policy', got: JSON.stringify(policy) },
+        {
+          code: 'SLUICE_FORGETFUL_SERVER',
+          path: 'maxmemory-policy',
+          sentence: expect.stringContaining(`maxmemory-policy ${policy}`),
+        },
       ]);
     }
-    for (const policy of ['noeviction', 'volatile-ttl']) {
-      await configure(servers, '1gb', policy);
-      expect(await client.check()).toEqual([]);
-    }
+    await configure(servers, '1gb', 'noeviction');
+    expect(await client.check()).toEqual([]);
     await configure(servers, '0', 'allkeys-lru');
     expect(await client.check()).toEqual([]);
     client.close();

@@ -3,8 +3,9 @@
  * has another, and a dry run goes another way through both. All must answer as the memory store does, to the microsecond.
  */
 import { describe, expect, it } from 'vitest';
-import { type Check, fixedWindow, manualClock, memoryStore, type Store, type Verdict } from '../../src/index.ts';
-import { limitOf } from '../../src/model/policy.ts';
+import { fixedWindow, manualClock, memoryStore, type Store } from '../../src/index.ts';
+import { ruleOf } from '../../src/model/policy.ts';
+import { type Check, decide, type Verdict } from '../support/asking.ts';
 import { KINDS, LATEST, randomCost, randomFrom, randomPolicy, randomStep, testSeed } from '../support/random.ts';
 import { connectedTo } from './support/connected.ts';
 import { SERVER_KINDS } from './support/topologies.ts';
@@ -29,8 +30,11 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
     };
     // A server that does not know a script is asked twice, which would change the order below.
     const taught: Check = { key: 'taught', policy: randomPolicy(random, name), cost: 0 };
-    await stores.alone.decide([taught]);
-    await stores.together.decide([taught, { ...taught, policy: ROOMY }]);
+    await decide(stores.alone, [taught]);
+    await decide(stores.alone, [taught], { dryRun: true });
+    for (const dryRun of [false, true]) {
+      await decide(stores.together, [taught, { ...taught, policy: ROOMY }], { dryRun });
+    }
     for (let at = 0; at < KEYS; at += 1) {
       let now = random.whole(0, 2e15);
       // One for all attempts: a longer window would ask for what the shorter one before it has forgotten.
@@ -46,7 +50,7 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
         // Only forwards: what is out of date may be forgotten, and a clock that goes back would ask for it again.
         now = Math.min(now + randomStep(random, policy, false), LATEST);
         clock.set(now / 1000);
-        const check: Check = { key: `key ${at}`, policy, cost: randomCost(random, limitOf(policy)) };
+        const check: Check = { key: `key ${at}`, policy, cost: randomCost(random, ruleOf(policy).limit) };
         const options = { dryRun: random.real() < 0.2 };
         asked.push(`${now} ${JSON.stringify({ ...check, ...options })}`);
         answers.memory.push(firstOf(stores.memory, [check], options));
@@ -70,7 +74,7 @@ interface Answer extends Verdict {
 }
 
 async function firstOf(store: Store, checks: readonly Check[], options: { dryRun: boolean }): Promise<Answer> {
-  const { now, verdicts } = await store.decide(checks, options);
+  const { now, verdicts } = await decide(store, checks, options);
   const { allowed, remaining, retryAfter, resetAfter, delay } = verdicts[0]!;
   return { now, allowed, remaining, retryAfter, resetAfter, delay };
 }

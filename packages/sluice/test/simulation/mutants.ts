@@ -4,11 +4,13 @@
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { transformWithOxc } from 'vite';
-import type { Kind } from '../support/random.ts';
+import type { Samples } from '../../src/model/samples.ts';
+import type { Kind, policyOf } from '../support/random.ts';
 import type { Layers } from './stacks.ts';
 
 export interface Mutant {
   readonly mistake: string;
+  /** Below src. */
   readonly file: string;
   readonly from: string;
   readonly to: string;
@@ -17,13 +19,13 @@ export interface Mutant {
   readonly kind: Kind;
 }
 
-const LOST_IS_GRANTED =
-  "verdicts: [{ allowed: true, remaining: 1e6, retryAfter: 0, resetAfter: 1e6, delay: 0 }], source: 'store', now: 0";
+const LOST_IS_GRANTED = "allowed: true, remaining: 1e6, resetAfter: 1, resetAt: 1, source: 'store'";
+const NEVER_ENDS = 'usableFor: () => Number.POSITIVE_INFINITY';
 
 export const MUTANTS: readonly Mutant[] = [
   {
     mistake: 'a lease is counted from the reply, not from before it was asked for',
-    file: 'leases.ts',
+    file: 'layers/leases/leases.ts',
     from: '#receive(held, units, now, told)',
     to: '#receive(held, units, readMicros(this.#clock), told)',
     stack: 'leases',
@@ -31,55 +33,55 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     mistake: 'the capacity of a token bucket is not reduced',
-    file: 'leases-rules.ts',
-    from: 'policy.capacity - Math.ceil(recovered)',
-    to: 'policy.capacity',
+    file: 'algorithms/shared/bucket.ts',
+    from: 'capacity: capacity - Math.ceil(recovered)',
+    to: 'capacity',
     stack: 'leases',
     kind: 'token-bucket',
   },
   {
     mistake: 'the capacity of GCRA is not reduced',
-    file: 'leases-rules.ts',
-    from: 'policy.capacity - Math.ceil(recovered)',
-    to: 'policy.capacity',
+    file: 'algorithms/shared/bucket.ts',
+    from: 'capacity: capacity - Math.ceil(recovered)',
+    to: 'capacity',
     stack: 'leases',
     kind: 'gcra',
   },
   {
     mistake: 'a log forgets leased units after its own window',
-    file: 'leases-rules.ts',
-    from: 'window: (size + ttl) / MICROS_PER_MS',
-    to: 'window: size / MICROS_PER_MS',
+    file: 'algorithms/sliding-window-log/sliding-window-log.ts',
+    from: 'window: (size + ttl) / 1e3',
+    to: 'window: size / 1e3',
     stack: 'leases',
     kind: 'sliding-window-log',
   },
   {
     mistake: 'a lease outlives a fixed window',
-    file: 'leases-rules.ts',
-    from: 'usableFor: (_, { resetAfter }) => resetAfter',
-    to: 'usableFor: ALWAYS',
+    file: 'algorithms/fixed-window/fixed-window.ts',
+    from: 'usableFor: (_now, resetAfter) => resetAfter',
+    to: NEVER_ENDS,
     stack: 'leases',
     kind: 'fixed-window epoch',
   },
   {
     mistake: 'a lease outlives a window of the counter',
-    file: 'leases-rules.ts',
-    from: 'usableFor: untilNextWindow(toMicros(policy.window))',
-    to: 'usableFor: ALWAYS',
+    file: 'algorithms/sliding-window-counter/sliding-window-counter.ts',
+    from: 'usableFor: (now) => openedAt(now) + size - now',
+    to: NEVER_ENDS,
     stack: 'leases',
     kind: 'sliding-window-counter',
   },
   {
     mistake: 'a request without an answer is taken for granted and used',
-    file: 'leases.ts',
-    from: '() => this.#inner.decide([check]),',
-    to: `() => Promise.resolve(this.#inner.decide([check])).catch(() => ({ ${LOST_IS_GRANTED} })),`,
+    file: 'layers/leases/leases.ts',
+    from: '() => this.#inner.ask(question),',
+    to: `() => Promise.resolve(this.#inner.ask(question)).catch(() => ({ ${LOST_IS_GRANTED} })),`,
     stack: 'deadline, leases',
     kind: 'fixed-window epoch',
   },
   {
     mistake: 'what a fallback allows is leased',
-    file: 'leases.ts',
+    file: 'layers/leases/leases.ts',
     from: "told.source !== 'store' || held.isDropped",
     to: 'held.isDropped',
     stack: 'deadline, breaker, allow fallback, leases',
@@ -87,7 +89,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     mistake: 'a lease never ends',
-    file: 'leases-held.ts',
+    file: 'layers/leases/held.ts',
     from: 'return now >= endsAt || now < sentAt;',
     to: 'return false;',
     stack: 'leases',
@@ -95,7 +97,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     mistake: 'units are given back twice',
-    file: 'leases-held.ts',
+    file: 'layers/leases/held.ts',
     from: 'taken.push(this.#refundOf(block));',
     to: 'taken.push(this.#refundOf(block), this.#refundOf(block));',
     stack: 'leases',
@@ -103,7 +105,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     mistake: 'units that were spent are given back',
-    file: 'leases-held.ts',
+    file: 'layers/leases/held.ts',
     from: 'cost: units, spent }',
     to: 'cost: units * 2, spent }',
     stack: 'leases',
@@ -111,7 +113,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     mistake: 'a block leaves the lease alone',
-    file: 'leases.ts',
+    file: 'layers/leases/leases.ts',
     from: "verb === 'penalize' || verb === 'block'",
     to: "verb === 'penalize'",
     stack: 'leases',
@@ -119,17 +121,17 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     mistake: 'the deny cache answers after a refund',
-    file: 'deny-cache.ts',
-    from: '    denials.forget(key);\n',
+    file: 'layers/deny-cache/deny-cache.ts',
+    from: '        this.#denials.forget(key);\n',
     to: '',
     stack: 'deny cache',
     kind: 'fixed-window epoch',
   },
   {
     mistake: 'the deny cache counts from the reply',
-    file: 'deny-cache.ts',
-    from: 'learn(checks, verdicts, sentAt, since)',
-    to: 'learn(checks, verdicts, readMicros(clock), since)',
+    file: 'layers/deny-cache/deny-cache.ts',
+    from: '#learn(checks, told, sentAt, since)',
+    to: '#learn(checks, told, readMicros(this.#clock), since)',
     stack: 'deny cache',
     kind: 'token-bucket',
   },
@@ -140,18 +142,32 @@ const source = new URL('../../src/', import.meta.url);
 const folder = new URL(`../../../../.cache/mutants-${process.pid}/`, import.meta.url);
 let made = 0;
 
-export async function layersWith({ file, from, to }: Mutant): Promise<Layers> {
+/** What a simulation runs on: the layers, and the policies with the rules that they carry. */
+export interface Subject {
+  readonly layers: Layers;
+  readonly makes: typeof policyOf;
+}
+
+/** All of it is built anew, so that layers and rules are of one piece; the store beside them is the real one. */
+const PARTS = ['model', 'layers', 'algorithms'];
+
+/** Without a mutant: as it is. */
+export async function subjectWith(mutant?: Mutant): Promise<Subject> {
   made += 1;
   const root = new URL(`${made}/`, folder);
-  for (const part of ['model', 'layers']) {
-    mkdirSync(new URL(`${part}/`, root), { recursive: true });
-    for (const name of readdirSync(new URL(`${part}/`, source))) {
-      const text = readFileSync(new URL(`${part}/${name}`, source), 'utf8');
-      const mutated = name === file ? replaced(text, from, to) : text;
-      await build(new URL(`${part}/${name}`, root), mutated);
-    }
+  const files = PARTS.flatMap((part) =>
+    readdirSync(new URL(`${part}/`, source), { recursive: true, encoding: 'utf8' }).map((name) => `${part}/${name}`),
+  );
+  for (const name of [...files.filter((each) => each.endsWith('.ts')), 'testing/samples.generated.ts']) {
+    const text = readFileSync(new URL(name, source), 'utf8');
+    await build(new URL(name, root), name === mutant?.file ? replaced(text, mutant.from, mutant.to) : text);
   }
-  return import(/* @vite-ignore */ new URL('layers/index.mjs', root).href) as Promise<Layers>;
+  const built = (name: string): Promise<unknown> => import(/* @vite-ignore */ new URL(name, root).href);
+  const { SAMPLES } = (await built('testing/samples.generated.mjs')) as { SAMPLES: readonly Samples[] };
+  return {
+    layers: (await built('layers/index.mjs')) as Layers,
+    makes: (kind, numbers, name) => SAMPLES.find((sample) => sample.kind === kind)!.policy(numbers, name),
+  };
 }
 
 function replaced(text: string, from: string, to: string): string {
@@ -161,6 +177,7 @@ function replaced(text: string, from: string, to: string): string {
 
 async function build(file: URL, text: string): Promise<void> {
   const { code } = await transformWithOxc(text, file.pathname);
+  mkdirSync(new URL('.', file), { recursive: true });
   writeFileSync(file.pathname.replace(/\.ts$/, '.mjs'), code.replace(/(from\s*["']\.[^"']+)\.ts(["'])/g, '$1.mjs$2'));
 }
 

@@ -2,7 +2,9 @@
  * The one true store, and the way there: slow, in any order, with losses on both ways. The store itself stops for a while, or starts
  * again with its data, and then whatever was on its way is gone.
  */
-import type { MaybePromise, Store } from '../../src/index.ts';
+import type { Store } from '../../src/index.ts';
+import type { MaybePromise } from '../../src/model/maybe-promise.ts';
+import type { Answer } from '../../src/model/store.ts';
 import type { Random } from '../support/random.ts';
 import type { Events } from './events.ts';
 
@@ -46,16 +48,10 @@ export class Network {
 
   /** The store as this receiver sees it. */
   for(receiver: Receiver): Store {
-    const call = <T>(ask: () => MaybePromise<T>): Promise<T> => this.#call(receiver, ask as () => T);
-    return {
-      decide: (checks, options) => call(() => this.#store.decide(checks, options)),
-      change: (changes) => call(() => this.#store.change(changes)),
-      forget: (key, policies) => call(() => this.#store.forget(key, policies)),
-      history: (key, policy) => call(() => this.#store.history(key, policy)),
-    };
+    return { ask: (question) => this.#call(receiver, () => this.#store.ask(question)) };
   }
 
-  #call<T>(receiver: Receiver, ask: () => T): Promise<T> {
+  #call(receiver: Receiver, ask: () => MaybePromise<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const lose = (): void => this.#lose(receiver, reject);
       const starts = this.#starts;

@@ -1,6 +1,9 @@
 /** One process: its clocks, its layers, its traffic, and what it is told. It can be paused, and it can crash and start again. */
-import type { Change, Check, MaybePromise, Policy, Store, Verdicts } from '../../src/index.ts';
+import type { Policy, Store } from '../../src/index.ts';
 import { layered } from '../../src/layers/index.ts';
+import type { MaybePromise } from '../../src/model/maybe-promise.ts';
+import { decidedAt, verdictOf } from '../../src/model/result.ts';
+import { type Answer, attemptOf, type Change, type Check } from '../../src/model/store.ts';
 import type { Random } from '../support/random.ts';
 import { nodeClocks } from './clocks.ts';
 import type { Events } from './events.ts';
@@ -100,7 +103,7 @@ export class SimulatedNode {
     const life = this.#lives;
     if (this.#events.now < this.#pausedUntil) return;
     this.#ask(
-      () => this.#store.decide([check]),
+      () => this.#store.ask(attemptOf([check])),
       (told) => {
         if (this.#lives === life) this.#told(check, told);
       },
@@ -111,9 +114,15 @@ export class SimulatedNode {
   refund({ check, cost, now, until }: Given): void {
     if (this.#events.now < this.#pausedUntil) return;
     this.refundsUnderWay += 1;
-    const refund: Change = { ...check, verb: 'refund', cost, spent: { at: now, until, cost } };
+    const refund: Change = {
+      key: check.key,
+      policy: check.policy,
+      verb: 'refund',
+      cost,
+      spent: { at: now, until, cost },
+    };
     this.#ask(
-      () => this.#store.change([refund]),
+      () => this.#change(refund),
       ({ source }) => {
         if (source === 'store') this.refundsUnderWay -= 1;
       },
@@ -124,9 +133,10 @@ export class SimulatedNode {
     const life = this.#lives;
     if (this.#events.now < this.#pausedUntil) return;
     this.#ask(
-      () => this.#store.change([{ verb: 'block', key, policy, duration }]),
-      ({ now, source }) => {
-        if (this.#lives === life && source === 'store') this.#blockedUntil.set(key, now + duration);
+      () => this.#change({ verb: 'block', key, policy, duration }),
+      (answer) => {
+        if (this.#lives === life && answer.source === 'store')
+          this.#blockedUntil.set(key, decidedAt(answer) + duration);
       },
     );
   }
@@ -134,14 +144,18 @@ export class SimulatedNode {
   penalize(key: string, policy: Policy): void {
     if (this.#events.now < this.#pausedUntil) return;
     this.#ask(
-      () => this.#store.change([{ verb: 'penalize', key, policy, cost: this.#random.whole(1, 20) }]),
+      () => this.#change({ verb: 'penalize', key, policy, cost: this.#random.whole(1, 20) }),
       () => undefined,
     );
   }
 
+  #change(change: Change): MaybePromise<Answer> {
+    return this.#store.ask({ verb: 'change', changes: [change] });
+  }
+
   /** An attempt that fails has admitted nobody. */
-  #ask(ask: () => MaybePromise<Verdicts>, told: (answer: Verdicts) => void): void {
-    let answer: MaybePromise<Verdicts>;
+  #ask(ask: () => MaybePromise<Answer>, told: (answer: Answer) => void): void {
+    let answer: MaybePromise<Answer>;
     try {
       answer = ask();
     } catch {
@@ -153,8 +167,10 @@ export class SimulatedNode {
     } else told(answer);
   }
 
-  #told(check: Check, { now, verdicts, source }: Verdicts): void {
-    const { allowed, resetAfter, delay } = verdicts[0]!;
+  #told(check: Check, answer: Answer): void {
+    const { source } = answer;
+    const now = decidedAt(answer);
+    const { allowed, resetAfter, delay } = verdictOf(answer);
     if (source === 'deny-cache') {
       if (allowed) this.#witness.wrong('the deny cache has allowed something');
       if (this.refundsUnderWay === 0) this.#witness.repeatedDenial(check);

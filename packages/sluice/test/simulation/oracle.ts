@@ -2,8 +2,17 @@
  * The judge: what each algorithm promises, checked on everything that was admitted by anyone, in true time. It knows no store, no
  * layer and no state of theirs, only who was let through when.
  */
-import type { FixedWindowPolicy, LeakyBucketPolicy, Policy } from '../../src/index.ts';
+import type {
+  FixedWindowPolicy,
+  GcraPolicy,
+  LeakyBucketPolicy,
+  Policy,
+  SlidingWindowCounterPolicy,
+  SlidingWindowLogPolicy,
+  TokenBucketPolicy,
+} from '../../src/index.ts';
 import { toMicros } from '../../src/model/duration.ts';
+import { ruleOf } from '../../src/model/policy.ts';
 
 export interface Admission {
   /** Microseconds. For an answer of the store when it decided; for one without it when it was given. */
@@ -15,25 +24,48 @@ export interface Admission {
   readonly until: number;
 }
 
+type Judge<P extends Policy> = (policy: P, inOrder: readonly Admission[]) => string | undefined;
+
+/** What an algorithm promises more exactly than its bound says, by its name. One that is not here is judged by its bound alone. */
+const JUDGES = {
+  'fixed-window': ofFixedWindow,
+  'sliding-window-log': ({ limit, window }, inOrder) => ofLog(limit, toMicros(window), inOrder),
+  'sliding-window-counter': ({ limit, window }, inOrder) => ofCounter(limit, toMicros(window), inOrder),
+  'token-bucket': ({ capacity, refillRate }, inOrder) => ofBucket(capacity, refillRate / 1e6, inOrder),
+  'leaky-bucket': (policy, inOrder) =>
+    policy.mode === 'shaping' ? ofShaping(policy, inOrder) : ofBucket(policy.capacity, policy.leakRate / 1e6, inOrder),
+  gcra: ({ capacity, limit, period }, inOrder) => ofBucket(capacity, limit / toMicros(period), inOrder),
+} satisfies {
+  'fixed-window': Judge<FixedWindowPolicy>;
+  'sliding-window-log': Judge<SlidingWindowLogPolicy>;
+  'sliding-window-counter': Judge<SlidingWindowCounterPolicy>;
+  'token-bucket': Judge<TokenBucketPolicy>;
+  'leaky-bucket': Judge<LeakyBucketPolicy>;
+  gcra: Judge<GcraPolicy>;
+};
+
 /** What is wrong, or nothing. */
 export function overAdmitted(policy: Policy, admissions: readonly Admission[]): string | undefined {
   const inOrder = [...admissions].sort((one, other) => one.at - other.at);
-  switch (policy.algorithm) {
-    case 'fixed-window':
-      return ofFixedWindow(policy, inOrder);
-    case 'sliding-window-log':
-      return ofLog(policy.limit, toMicros(policy.window), inOrder);
-    case 'sliding-window-counter':
-      return ofCounter(policy.limit, toMicros(policy.window), inOrder);
-    case 'token-bucket':
-      return ofBucket(policy.capacity, policy.refillRate / 1e6, inOrder);
-    case 'leaky-bucket':
-      return policy.mode === 'shaping'
-        ? ofShaping(policy, inOrder)
-        : ofBucket(policy.capacity, policy.leakRate / 1e6, inOrder);
-    case 'gcra':
-      return ofBucket(policy.capacity, policy.limit / toMicros(policy.period), inOrder);
+  const judge = (JUDGES as Readonly<Record<string, Judge<never>>>)[policy.algorithm];
+  return judge?.(policy as never, inOrder) ?? ofBound(policy, inOrder);
+}
+
+/** In an interval of more admissions than this, shorter ones would have shown it. */
+const LONGEST = 1000;
+
+/** Law 6: in any interval at most what the rule says of it. */
+function ofBound(policy: Policy, admissions: readonly Admission[]): string | undefined {
+  const rule = ruleOf(policy);
+  for (const [first, { at: from }] of admissions.entries()) {
+    let sum = 0;
+    for (let next = first; next < Math.min(first + LONGEST, admissions.length); next += 1) {
+      const { at, cost } = admissions[next]!;
+      sum += cost;
+      if (sum > rule.bound(from, at)) return `${at}: ${sum} of ${rule.bound(from, at)} since ${from}`;
+    }
   }
+  return undefined;
 }
 
 /** In each window at most the limit. Windows that start with a key's first attempt are told apart by the end that callers were told. */

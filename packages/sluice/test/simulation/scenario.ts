@@ -28,6 +28,8 @@ export interface Scenario {
 export interface ScenarioChoice {
   readonly stack?: string;
   readonly kind?: Kind;
+  /** Who makes the policy, with the rule in it: an argument, so that broken rules can be put in their place. */
+  readonly makes?: typeof policyOf;
 }
 
 export function randomScenario(random: Random, choice: ScenarioChoice = {}): Scenario {
@@ -43,7 +45,7 @@ export function randomScenario(random: Random, choice: ScenarioChoice = {}): Sce
     nodes,
     perSecond,
     ttlMs,
-    policy: busyPolicy(random, kind, nodes * perSecond, ttlMs),
+    policy: busyPolicy(random, kind, nodes * perSecond, ttlMs, choice.makes ?? policyOf),
     leaseNodes: random.pick([1, nodes]),
     horizonMs: ttlMs * random.pick([0.5, 1, 3]),
     timeoutMs: random.pick([1, 5, 20]),
@@ -62,12 +64,12 @@ export function randomScenario(random: Random, choice: ScenarioChoice = {}): Sce
 }
 
 /** One that is reached by so many attempts a second, and that can be leased. */
-function busyPolicy(random: Random, kind: Kind, perSecond: number, ttlMs: number): Policy {
+function busyPolicy(random: Random, kind: Kind, perSecond: number, ttlMs: number, makes: typeof policyOf): Policy {
   const window = ttlMs * random.pick(kind === 'sliding-window-log' ? [50, 60] : [1.5, 3, 8]);
   const share = random.pick([0.2, 0.5, 0.9, 2]);
   const limit = Math.max(128, Math.floor((perSecond * window * share) / 1e3));
   const rate = perSecond * share;
   const capacity = Math.max(128, Math.ceil(((rate * ttlMs) / 1e3) * random.pick([10, 10, 15])));
   const numbers = { limit, window, capacity, rate };
-  return policyOf(kind, kind === 'gcra' ? { ...numbers, limit: Math.ceil(rate), window: 1000 } : numbers);
+  return makes(kind, kind === 'gcra' ? { ...numbers, limit: Math.ceil(rate), window: 1000 } : numbers);
 }

@@ -35,10 +35,10 @@ const limit: Part = ({ layers, monotonic, wakeAfter, timeoutMs }) =>
   layers.deadline({ timeout: timeoutMs, clock: monotonic, wakeAfter });
 const breaker: Part = ({ layers, monotonic }) =>
   layers.circuitBreaker({ failures: 3, retryAfter: 5, clock: monotonic });
-const refuse: Part = ({ layers, wall }) => layers.fallback({ to: 'deny', retryAfter: 5, clock: wall });
-const allow: Part = ({ layers, wall }) => layers.fallback({ to: 'allow', retryAfter: 5, clock: wall });
+const refuse: Part = ({ layers, wall }) => layers.fallback({ to: 'deny', retryAfter: 5, clock: wall, warnings: false });
+const allow: Part = ({ layers, wall }) => layers.fallback({ to: 'allow', retryAfter: 5, clock: wall, warnings: false });
 const local: Part = ({ layers, wall }) =>
-  layers.fallback({ to: memoryStore({ clock: wall, maxKeys: 100 }), retryAfter: 5, clock: wall });
+  layers.fallback({ to: memoryStore({ clock: wall, maxKeys: 100 }), retryAfter: 5, clock: wall, warnings: false });
 
 /** From the inside out. What a fallback answers is not the store's: it is judged by nobody here. */
 export const STACKS: Readonly<Record<string, readonly Part[]>> = {

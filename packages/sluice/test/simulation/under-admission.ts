@@ -12,7 +12,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from '../../src/index.ts';
-import { leaseRule } from '../../src/layers/leases-rules.ts';
+import { termsOf } from '../../src/layers/leases/terms.ts';
 import { randomFrom } from '../support/random.ts';
 import { Events } from './events.ts';
 import { Network } from './network.ts';
@@ -66,7 +66,7 @@ export async function lossOf(
   ttlMs: number,
   without?: Load,
 ): Promise<Loss | undefined> {
-  if (!leaseRule(policy, ttlMs * 1e3).isLeased) return undefined;
+  if (!termsOf(policy, ttlMs * 1e3).isLeased) return undefined;
   const bare = without ?? (await underLoad(policy, perSecond, 'nothing', 100));
   const { admitted, leased } = await underLoad(policy, perSecond, 'leases', ttlMs);
   return { lost: 1 - admitted / bare.admitted, leased };

@@ -1,6 +1,7 @@
 /** Runs one seed: nodes, network, store and trouble, event by event, and then the judgement. Nothing sleeps. */
-import { type Check, memoryStore, type Store } from '../../src/index.ts';
-import { limitOf } from '../../src/model/policy.ts';
+import { type MemoryStore, memoryStore } from '../../src/index.ts';
+import { ruleOf } from '../../src/model/policy.ts';
+import { attemptOf, type Check } from '../../src/model/store.ts';
 import { type Random, randomFrom } from '../support/random.ts';
 import { Events } from './events.ts';
 import { Network } from './network.ts';
@@ -40,7 +41,7 @@ class World {
   readonly #random: Random;
   readonly #scenario: Scenario;
   readonly #events = new Events(START);
-  readonly #truth: Store = memoryStore({ clock: { now: () => this.#events.now / 1e3 }, maxKeys: 1000 });
+  readonly #truth: MemoryStore = memoryStore({ clock: { now: () => this.#events.now / 1e3 }, maxKeys: 1000 });
   readonly #network: Network;
   readonly #nodes: SimulatedNode[];
   readonly #given = new Map<string, Given[]>();
@@ -110,8 +111,7 @@ class World {
   #judgeDenial(node: SimulatedNode, check: Check): void {
     if (this.#scenario.stack.includes('leases')) return;
     for (const refunder of this.#refunders) if (refunder !== node) return;
-    const truth = this.#truth.decide([check], { dryRun: true });
-    if ('verdicts' in truth && truth.verdicts[0]!.allowed)
+    if (this.#truth.ask(attemptOf([check], true)).allowed)
       this.#faults.push(`${this.#events.now}: the deny cache refuses what the store would allow`);
   }
 
@@ -142,7 +142,7 @@ class World {
   /** Everyone at once wants everything that is held and everything that is left: what was counted too early or too late shows now. */
   #flood(): void {
     const { policy, nodes } = this.#scenario;
-    const large = Math.max(1, Math.ceil(limitOf(policy) / (4 * nodes)));
+    const large = Math.max(1, Math.ceil(ruleOf(policy).limit / (4 * nodes)));
     for (const node of this.#nodes) {
       for (let attempt = 0; attempt < 40; attempt += 1) node.attempt({ key: 'hot', policy, cost: 1 });
       for (const cost of [large, large, large, large, large, 5, 5, 5]) node.attempt({ key: 'hot', policy, cost });

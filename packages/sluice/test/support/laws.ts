@@ -2,9 +2,8 @@
  * The laws of docs/semantics.md as checks on one random history of one key. Each throws with the law's name, the step and what was
  * seen. Laws about stores (all or nothing, keys apart) are in the store contract; twins agreeing is parity.
  */
-import { toMicros } from '../../src/model/duration.ts';
-import { limitOf, type Policy } from '../../src/model/policy.ts';
-import type { Verdict } from '../../src/model/store.ts';
+import { type Policy, ruleOf } from '../../src/model/policy.ts';
+import type { Verdict } from '../../src/model/result.ts';
 import { type Twin, typescriptTwin } from './reference.ts';
 
 /** Seconds do not matter to the laws: times are microseconds. */
@@ -71,7 +70,7 @@ function answersAreConsistent(
   if (verdict.resetAfter !== after.resetAfter) fail('2: cost 0 looks, and its numbers are true', after);
   const changed = after.remaining !== before.remaining || after.resetAfter !== before.resetAfter;
   if ((!verdict.allowed || cost === 0) && changed) fail('1: denied changes nothing', { before, after });
-  if (cost > limitOf(policy) && verdict.retryAfter !== Number.POSITIVE_INFINITY)
+  if (cost > ruleOf(policy).limit && verdict.retryAfter !== Number.POSITIVE_INFINITY)
     fail('9: above the capacity: never', {});
   if (verdict.remaining > 0 && !twin.look(now, verdict.remaining, policy).allowed) fail('remaining can be spent', {});
   if (twin.look(now, verdict.remaining + 1, policy).allowed) fail('remaining is all that can be spent', {});
@@ -88,7 +87,7 @@ function promiseIsExact(twin: Twin, policy: Policy, { now, cost }: Moment, verdi
 function forgettingIsInvisible(twin: Twin, policy: Policy, { now }: Moment, verdict: Verdict, fail: Fail): void {
   const at = now + verdict.resetAfter;
   for (const later of [at, at + 1, at + verdict.resetAfter * 3]) {
-    for (const cost of [0, 1, limitOf(policy)]) {
+    for (const cost of [0, 1, ruleOf(policy).limit]) {
       const old = twin.look(later, cost, policy);
       const none = typescriptTwin().look(later, cost, policy);
       if (answer(old) !== answer(none)) fail('3: forgetting is invisible', { later, cost, old, none });
@@ -116,33 +115,8 @@ function boundHolds(policy: Policy, seen: readonly Seen[]): void {
     let sum = 0;
     for (let to = from; to < admitted.length; to += 1) {
       sum += admitted[to]!.cost;
-      const bound = admittedBound(policy, admitted[from]!.now, admitted[to]!.now);
+      const bound = ruleOf(policy).bound(admitted[from]!.now, admitted[to]!.now);
       if (sum > bound) throw new Error(`6: the bound holds\n${JSON.stringify({ policy, from, to, sum, bound, seen })}`);
     }
   }
-}
-
-/** The most an algorithm may admit from one moment to another, both included. */
-function admittedBound(policy: Policy, from: number, to: number): number {
-  const slack = 1e-6;
-  switch (policy.algorithm) {
-    case 'token-bucket':
-      return policy.capacity + ((to - from) * policy.refillRate) / 1e6 + slack;
-    case 'leaky-bucket':
-      return policy.capacity + ((to - from) * policy.leakRate) / 1e6 + slack;
-    case 'gcra':
-      return policy.capacity + ((to - from) * policy.limit) / toMicros(policy.period) + slack;
-    case 'sliding-window-log':
-      return policy.limit * Math.floor((to - from) / toMicros(policy.window) + 1);
-    case 'fixed-window':
-      return policy.align === 'first'
-        ? policy.limit * (Math.floor((to - from) / toMicros(policy.window)) + 2)
-        : policy.limit * (windowsBetween(toMicros(policy.window), from, to) + 1);
-    case 'sliding-window-counter':
-      return policy.limit * (windowsBetween(toMicros(policy.window), from, to) + 1);
-  }
-}
-
-function windowsBetween(size: number, from: number, to: number): number {
-  return Math.floor(to / size) - Math.floor(from / size);
 }

@@ -1,19 +1,27 @@
 /** Random policies and traces through the TypeScript and the Lua twins; they must agree to the last digit. */
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { bundleLua, sha1 } from '../../../../tools/bundle-lua.mjs';
-import { limitOf, type Policy } from '../../src/model/policy.ts';
-import type { Verdict } from '../../src/model/store.ts';
+import { type Policy, ruleOf } from '../../src/model/policy.ts';
+import type { Verdict } from '../../src/model/result.ts';
 import type { RunScript, Script } from '../../src/redis/run-script.ts';
-import { wirePolicy } from '../../src/redis/wire.ts';
-import { KINDS, type Kind, LATEST, type Random, randomCost, randomFrom, randomPolicy, randomStep } from './random.ts';
+import { severalSource } from '../../src/redis/scripts.ts';
+import { sha1 } from '../../src/redis/sha1.ts';
+import {
+  type AnyKind,
+  KINDS,
+  LATEST,
+  type Random,
+  randomCost,
+  randomFrom,
+  randomPolicy,
+  randomStep,
+} from './random.ts';
 import { typescriptTwin } from './reference.ts';
 
-const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const TRACE = readFileSync(new URL('trace.lua', import.meta.url), 'utf8');
 
-/** A whole trace of attempts in one call. */
-export function traceScript(): Script {
-  const source = bundleLua(here('../../src'), 'trace', { text: readFileSync(here('trace.lua'), 'utf8') });
+/** A whole trace of attempts under policies of one kind in one call. */
+export function traceScript(policy: Policy): Script {
+  const source = severalSource(TRACE, [ruleOf(policy)], false);
   return { source, sha1: sha1(source) };
 }
 
@@ -23,24 +31,24 @@ interface Attempt {
   readonly policy: Policy;
 }
 
-/** Traffic on one key. Now and then the policy's numbers change under it, as a plan would. */
-function randomTrace(random: Random, kind: Kind, length: number): Attempt[] {
-  let policy = randomPolicy(random, kind);
+/** Traffic on one key. Now and then the numbers of a policy with a name change under it, as a plan would. */
+function randomTrace(random: Random, kind: AnyKind, length: number): Attempt[] {
+  const name = random.real() < 0.6 ? 'plan' : undefined;
+  let policy = randomPolicy(random, kind, name);
   let now = random.pick([0, 1_000_000, 1_763_280_000_123_456]);
   return Array.from({ length }, () => {
-    if (random.real() < 0.01) policy = randomPolicy(random, kind);
+    if (name !== undefined && random.real() < 0.01) policy = randomPolicy(random, kind, name);
     now = Math.min(Math.max(0, now + randomStep(random, policy)), LATEST);
-    return { now, cost: randomCost(random, limitOf(policy)), policy };
+    return { now, cost: randomCost(random, ruleOf(policy).limit), policy };
   });
 }
 
 /** How trace.lua takes an attempt. */
 export function traceWords({ now, cost, policy }: Attempt): string[] {
-  const { code, words } = wirePolicy(policy);
-  return [String(now), code, String(cost), ...words];
+  return [String(now), '1', String(cost), ...ruleOf(policy).redis!.args];
 }
 
-/** How the scripts say an answer: remaining, resetAfter, and what else there is to say (see decide-one.lua). */
+/** How the scripts say an answer: remaining, resetAfter, and what else there is to say (see block.lua). */
 export function wordsOf({ allowed, remaining, retryAfter, resetAfter, delay }: Verdict): string {
   const retry = retryAfter === Number.POSITIVE_INFINITY ? -1 : retryAfter;
   const more = allowed ? (delay > 0 ? -1 - delay : 0) : retry;
@@ -52,25 +60,30 @@ function typescriptLines(trace: readonly Attempt[]): string[] {
   return trace.map(({ now, cost, policy }) => wordsOf(twin.attempt(now, cost, policy)));
 }
 
-async function luaLines(run: RunScript, script: Script, key: string, trace: readonly Attempt[]): Promise<string[]> {
+async function luaLines(run: RunScript, key: string, trace: readonly Attempt[]): Promise<string[]> {
+  const script = traceScript(trace[0]!.policy);
   return String(await run(script, [key], trace.flatMap(traceWords))).split('\n');
 }
 
 export interface ParityReport {
   readonly steps: number;
   /** The first step at which they differ, with the trace that leads to it. */
-  readonly difference: { typescript: string; lua: string; step: number; kind: Kind; attempt: Attempt } | undefined;
+  readonly difference: { typescript: string; lua: string; step: number; kind: AnyKind; attempt: Attempt } | undefined;
 }
 
 const TRACE_LENGTH = 500;
 
-export async function compareTwins(run: RunScript, seed: number, steps: number): Promise<ParityReport> {
+export async function compareTwins(
+  run: RunScript,
+  seed: number,
+  steps: number,
+  kinds: readonly AnyKind[] = KINDS,
+): Promise<ParityReport> {
   const random = randomFrom(seed);
-  const script = traceScript();
   for (let done = 0, trace = 0; done < steps; done += TRACE_LENGTH, trace += 1) {
-    const kind = KINDS[trace % KINDS.length]!;
+    const kind = kinds[trace % kinds.length]!;
     const attempts = randomTrace(random, kind, TRACE_LENGTH);
-    const luaAnswer = luaLines(run, script, `parity:{${seed}:${trace}}`, attempts);
+    const luaAnswer = luaLines(run, `parity:{${seed}:${trace}}`, attempts);
     // While the server works.
     const typescript = typescriptLines(attempts);
     const lua = await luaAnswer;

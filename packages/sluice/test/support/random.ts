@@ -1,13 +1,8 @@
 /** Random policies and traffic by seed, so that every failure can be run again. */
-import {
-  fixedWindow,
-  gcra,
-  leakyBucket,
-  type Policy,
-  slidingWindowCounter,
-  slidingWindowLog,
-  tokenBucket,
-} from '../../src/index.ts';
+import type { Policy } from '../../src/index.ts';
+import { ruleOf } from '../../src/model/policy.ts';
+import type { SampleNumbers } from '../../src/model/samples.ts';
+import { SAMPLES } from '../../src/testing/samples.generated.ts';
 
 export interface Random {
   /** From 0 to below 1. */
@@ -41,75 +36,43 @@ const WINDOWS = [0.001, 0.25, 1, 7, 333, 1000, 10_000, 60_000, 3_600_000, 86_400
 /** Units a second, with every kind of awkward fraction. */
 const RATES = [1 / 3, 0.1, 1, 7, 10, 100 / 60, 1000 / 3600, 1e-3, Math.PI, 12_345.678, 1e6, 3e7];
 
-export const KINDS = [
-  'fixed-window epoch',
-  'fixed-window first',
-  'sliding-window-log',
-  'sliding-window-counter',
-  'token-bucket',
-  'leaky-bucket policing',
-  'leaky-bucket shaping',
-  'gcra',
-] as const;
-export type Kind = (typeof KINDS)[number];
-
-export interface PolicyNumbers {
-  readonly limit: number;
-  /** Milliseconds; the period of GCRA. */
-  readonly window: number;
-  readonly capacity: number;
-  /** Units a second. */
-  readonly rate: number;
-}
+/** Every kind of policy there is: each algorithm brings its samples. */
+export const KINDS: readonly string[] = SAMPLES.map(({ kind }) => kind);
+export type Kind = string;
+/** The name of a kind, or the samples of one that is not Sluice's own; of the built package perhaps, whose types are others. */
+export type AnyKind = Kind | { policy(numbers: SampleNumbers, name?: string): unknown };
 
 /** A policy of this kind, from those of the numbers that it has. */
-export function policyOf(kind: Kind, { limit, window, capacity, rate }: PolicyNumbers): Policy {
-  switch (kind) {
-    case 'fixed-window epoch':
-      return fixedWindow({ limit, window });
-    case 'fixed-window first':
-      return fixedWindow({ limit, window, align: 'first' });
-    case 'sliding-window-log':
-      return slidingWindowLog({ limit, window });
-    case 'sliding-window-counter':
-      return slidingWindowCounter({ limit, window });
-    case 'token-bucket':
-      return tokenBucket({ capacity, refillRate: rate });
-    case 'leaky-bucket policing':
-      return leakyBucket({ capacity, leakRate: rate });
-    case 'leaky-bucket shaping':
-      return leakyBucket({ capacity, leakRate: rate, mode: 'shaping' });
-    case 'gcra':
-      return gcra({ limit, period: window, capacity });
+export function policyOf(kind: AnyKind, numbers: SampleNumbers, name?: string): Policy {
+  const samples = typeof kind === 'string' ? SAMPLES.find((sample) => sample.kind === kind)! : kind;
+  return samples.policy(numbers, name) as Policy;
+}
+
+/** A capacity that would take longer than a double counts exactly is none, so there some numbers are chosen again. */
+export function randomPolicy(random: Random, kind: AnyKind, name?: string): Policy {
+  for (;;) {
+    const limit = random.pick(LIMITS);
+    const [window, rate, other] = [random.pick(WINDOWS), random.pick(RATES), random.pick(LIMITS)];
+    const policy = policyIfAny(kind, { limit, window, rate, capacity: random.real() < 0.7 ? limit : other }, name);
+    if (policy !== undefined && memoryOf(policy) < 1e15) return policy;
   }
 }
 
-export function randomPolicy(random: Random, kind: Kind): Policy {
-  const limit = random.pick(LIMITS);
-  const window = random.pick(WINDOWS);
-  const rate = random.pick(RATES);
-  // A capacity that would take longer than a double counts exactly is none.
-  const capacity = kind === 'gcra' ? random.pick(LIMITS.filter((n) => n * window < limit * 1e12)) : limit;
-  return policyOf(kind, { limit, window, capacity, rate });
+export function policyIfAny(kind: AnyKind, numbers: SampleNumbers, name?: string): Policy | undefined {
+  try {
+    return policyOf(kind, numbers, name);
+  } catch (error) {
+    if ((error as Error).name === 'SluiceError') return undefined;
+    throw error;
+  }
 }
 
 /** Microseconds; beyond it resetAt could leave the range of exact time. The steps of slow policies are decades. */
 export const LATEST = 5e15;
 
-/** The time, in microseconds, after which nothing an attempt did counts any more. */
+/** The time, in microseconds, in which everything comes back. */
 export function memoryOf(policy: Policy): number {
-  switch (policy.algorithm) {
-    case 'token-bucket':
-      return (policy.capacity / policy.refillRate) * 1e6;
-    case 'leaky-bucket':
-      return (policy.capacity / policy.leakRate) * 1e6;
-    case 'gcra':
-      return (policy.capacity * policy.period * 1e3) / policy.limit;
-    case 'sliding-window-counter':
-      return policy.window * 2e3;
-    default:
-      return policy.window * 1e3;
-  }
+  return ruleOf(policy).recovery;
 }
 
 /** How far the clock moves between two attempts: mostly a fraction of the policy's memory, sometimes much, sometimes back. */

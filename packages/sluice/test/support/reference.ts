@@ -1,9 +1,7 @@
 /** The TypeScript twins alone: no store, no forgetting. What parity compares Lua with. */
-import { numbersAlgorithm } from '../../src/algorithms/index.ts';
-import { type Log, logTransition, record } from '../../src/algorithms/sliding-window-log/sliding-window-log.ts';
-import { copyOf, type Numbers, type Step } from '../../src/model/algorithm.ts';
-import type { Policy } from '../../src/model/policy.ts';
-import type { Verdict } from '../../src/model/store.ts';
+import { type Policy, ruleOf } from '../../src/model/policy.ts';
+import type { Verdict } from '../../src/model/result.ts';
+import { type Numbers, Step } from '../../src/model/step.ts';
 
 export interface Twin {
   /** Decides, and spends when it is allowed. */
@@ -13,26 +11,21 @@ export interface Twin {
 }
 
 export function typescriptTwin(): Twin {
-  let numbers: Numbers | undefined;
-  let log: Log | undefined;
+  let state: Numbers | undefined;
 
-  const step = (now: number, cost: number, policy: Policy): Step =>
-    copyOf(
-      policy.algorithm === 'sliding-window-log'
-        ? logTransition(log, now, cost, policy)
-        : numbersAlgorithm(policy.algorithm).transition(numbers, now, cost, policy),
-    );
+  const stepOf = (now: number, cost: number, policy: Policy): Step => {
+    const step = new Step();
+    ruleOf(policy).transition(state, now, cost, step);
+    return step;
+  };
 
   return {
     attempt(now, cost, policy) {
-      const taken = step(now, cost, policy);
-      if (taken.changes && policy.algorithm === 'sliding-window-log') {
-        log = record(log, taken.next, policy.limit);
-      } else if (taken.changes) {
-        numbers = taken.next;
-      }
-      return taken;
+      const step = stepOf(now, cost, policy);
+      const { width, write } = ruleOf(policy);
+      if (step.writes) state = width > 0 ? step.next.slice(0, width) : write!(state as number[] | undefined, step);
+      return step;
     },
-    look: step,
+    look: stepOf,
   };
 }

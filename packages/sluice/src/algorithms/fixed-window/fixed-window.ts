@@ -1,62 +1,116 @@
-/**
- * Fixed window: count what is admitted, start again at the next window. Windows lie on the clock (`align: 'epoch'`) or
- * start at a key's first attempt (`align: 'first'`). The simplest, and it lets up to twice the limit through around the edge of
- * a window: in any time of one window at most 2 x limit is admitted.
- * State: [window start, count]. Twin: fixed-window.lua.
- */
-import type { Algorithm, Numbers } from '../../model/algorithm.ts';
-import { allow, becoming, deny, NEVER, UNCHANGED } from '../../model/algorithm.ts';
-import { toMicros } from '../../model/duration.ts';
-import type { FixedWindowPolicy } from '../../model/policy.ts';
+/** Fixed window. State: [window start, count]. Twin: fixed-window.lua. */
+import { type Duration, toMicros } from '../../model/duration.ts';
+import { define, type NameOption, type Policy } from '../../model/policy.ts';
+import type { Algorithm } from '../../model/rule.ts';
+import type { Numbers } from '../../model/step.ts';
+import { partOfUnits } from '../shared/bucket.ts';
+import { windowBound, windowOn } from '../shared/windows.ts';
+import { lua } from './fixed-window.lua.generated.ts';
 
-export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy> = {
-  width: 2,
-  transition(state, now, cost, { limit, window, align }) {
+/** A policy made by `fixedWindow({ ... })`. */
+export interface FixedWindowPolicy extends Policy {
+  readonly algorithm: 'fixed-window';
+  /** Units in each window. */
+  readonly limit: number;
+  /** Milliseconds. */
+  readonly window: number;
+  /** Windows start at whole multiples of `window` since the epoch, or at a key's first attempt. */
+  readonly align: 'epoch' | 'first';
+}
+
+/** What `fixedWindow` takes. */
+export interface FixedWindowOptions extends NameOption {
+  /** Units in each window: a whole number of at least 1. */
+  readonly limit: number;
+  /** How long a window is: milliseconds, or text such as `'1m'`. */
+  readonly window: Duration;
+  /** `'epoch'` (default): windows lie on the clock, the same for all keys. `'first'`: a window starts at a key's first attempt. */
+  readonly align?: 'epoch' | 'first' | undefined;
+}
+
+interface Window {
+  readonly start: number;
+  readonly count: number;
+  readonly reanchored: boolean;
+}
+
+export const FIXED_WINDOW: Algorithm<FixedWindowPolicy> = {
+  name: 'fixed-window',
+  about:
+    'Counts in windows of the clock and starts again with each: simple, but up to twice the limit passes around an edge.',
+  fields: {
+    limit: { kind: 'count', about: 'Units in each window.' },
+    window: { kind: 'duration', about: 'How long a window is.' },
+    align: {
+      kind: 'choice',
+      of: ['epoch', 'first'],
+      about: "Windows lie on the clock, or start at a key's first attempt.",
+    },
+  },
+  rule({ limit, window, align }) {
     const size = toMicros(window);
-    const opens = align === 'epoch' ? now - (now % size) : now;
-    const since = state === undefined ? NEVER : state[0]!;
-    const reanchored = since - now > size;
-    const isOpen = align === 'epoch' ? since >= opens : now - since < size;
-    const start = isOpen && !reanchored ? startOf(since, now, size, align, opens) : opens;
-    const count = isOpen ? state![1]! : 0;
-    const untilEnd = start + size - now;
-    const room = Math.max(0, limit - count);
+    const onClock = align === 'epoch';
+    const openedAt = windowOn(size);
 
-    if (cost > 0 && cost <= room) return becoming(allow(room - cost, untilEnd), start, count + cost);
-    const reset = count === 0 ? 0 : untilEnd;
-    if (cost === 0) return allow(room, reset);
-    const denied = deny(room, cost > limit ? Number.POSITIVE_INFINITY : untilEnd, reset);
-    return reanchored ? becoming(denied, start, count) : denied;
-  },
-  penalize(state, now, cost, policy) {
-    const [start, count] = windowOf(state, now, policy);
-    const spent = Math.min(cost, policy.limit - count);
-    return spent <= 0 ? UNCHANGED : { units: spent, next: [start, count + spent] };
-  },
-  /** What was spent in another window is forgotten with it. */
-  refund(state, now, cost, spent, policy) {
-    const [start, count] = windowOf(state, now, policy);
-    const back = spent !== undefined && spent.until !== start + toMicros(policy.window) ? 0 : Math.min(cost, count);
-    return back === 0 ? UNCHANGED : { units: back, next: [start, count - back] };
+    /** The window that counts. One that starts later than now is used as it is: time going backwards opens no new one. */
+    const current = (state: Numbers | undefined, now: number): Window => {
+      const opens = onClock ? openedAt(now) : now;
+      if (state === undefined) return { start: opens, count: 0, reanchored: false };
+      const [since, count] = [state[0]!, state[1]!];
+      const isOpen = onClock ? since >= opens : now - since < size;
+      if (!isOpen) return { start: opens, count: 0, reanchored: false };
+      if (since - now > size) return { start: opens, count, reanchored: true };
+      const start = !onClock ? since : since > now ? openedAt(since) : opens;
+      return { start, count, reanchored: false };
+    };
+
+    return {
+      limit,
+      recovery: size,
+      width: 2,
+      transition(state, now, cost, step) {
+        const { start, count, reanchored } = current(state, now);
+        const untilEnd = start + size - now;
+        const room = Math.max(0, limit - count);
+        if (cost > 0 && cost <= room) {
+          step.allow(room - cost, untilEnd);
+          step.becomes(start, count + cost);
+          return;
+        }
+        const reset = count === 0 ? 0 : untilEnd;
+        if (cost === 0) return step.allow(room, reset);
+        step.deny(room, cost > limit ? Number.POSITIVE_INFINITY : untilEnd, reset);
+        if (reanchored) step.becomes(start, count);
+      },
+      penalize(state, now, cost, step) {
+        const { start, count } = current(state, now);
+        const spent = Math.min(cost, limit - count);
+        if (spent <= 0) return step.leaves();
+        step.units = spent;
+        step.becomes(start, count + spent);
+      },
+      /** What was spent in another window is forgotten with it. */
+      refund(state, now, cost, spent, step) {
+        const { start, count } = current(state, now);
+        const back = spent !== undefined && spent.until !== start + size ? 0 : Math.min(cost, count);
+        if (back === 0) return step.leaves();
+        step.units = back;
+        step.becomes(start, count - back);
+      },
+      bound: onClock ? windowBound(limit, size) : (from, to) => limit * (Math.floor((to - from) / size) + 2),
+      share: (part) => ({ limit: partOfUnits(limit, part) }),
+      // A lease ends with the window it was taken from: exact, and costs nothing.
+      lease: () => ({ interval: 0, usableFor: (_now, resetAfter) => resetAfter }),
+      redis: { code: 'f', args: [String(limit), String(size), align], lua },
+    };
   },
 };
 
-/** The window that counts now: where it starts, and what is in it. */
-function windowOf(
-  state: Numbers | undefined,
-  now: number,
-  { window, align }: FixedWindowPolicy,
-): [start: number, count: number] {
-  const size = toMicros(window);
-  const opens = align === 'epoch' ? now - (now % size) : now;
-  const since = state === undefined ? NEVER : state[0]!;
-  const isOpen = align === 'epoch' ? since >= opens : now - since < size;
-  if (!isOpen) return [opens, 0];
-  return [since - now > size ? opens : startOf(since, now, size, align, opens), state![1]!];
-}
-
-/** Where an open window starts. One that starts later than now is used as it is: time going backwards opens no new one. */
-function startOf(since: number, now: number, size: number, align: FixedWindowPolicy['align'], opens: number): number {
-  if (align === 'first') return since;
-  return since > now ? since - (since % size) : opens;
-}
+/**
+ * Fixed window: at most `limit` in each window of the clock. The simplest, and right for quotas that follow the calendar of the clock; around the edge of a
+ * window up to twice the limit passes in a short time.
+ *
+ * @example
+ * const policy = fixedWindow({ limit: 10_000, window: '1d' });
+ */
+export const fixedWindow = (options: FixedWindowOptions): FixedWindowPolicy => define(FIXED_WINDOW, options);

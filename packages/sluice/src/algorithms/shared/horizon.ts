@@ -1,54 +1,23 @@
 /**
  * A moment up to which the future is already spoken for: GCRA's theoretical arrival time, a shaper's next free slot.
  * State: [whole microsecond, fraction of a microsecond beyond it]. They are apart because a double cannot hold both at
- * today's epoch. Twin: horizon.lua.
+ * today's epoch. A policy with a name also keeps [interval, time of writing]: the moment alone does not say how many units it stood for
+ * then, and at another rate it would be another amount. Twin: horizon.lua.
  */
-import type { Adjustment, Numbers, Spent, Step } from '../../model/algorithm.ts';
-import { allow, becoming, deny, TIME_TOLERANCE, UNCHANGED, UNIT_TOLERANCE } from '../../model/algorithm.ts';
+import { MAX_MICROS } from '../../model/duration.ts';
+import type { RuleParts } from '../../model/rule.ts';
+import { type Numbers, type Step, TIME_TOLERANCE, UNIT_TOLERANCE } from '../../model/step.ts';
+import { bucketBound, unitByUnit } from './bucket.ts';
+import { lua } from './horizon.lua.generated.ts';
 
-/**
- * One attempt where each unit takes `interval` microseconds of the future and at most `capacity` units may be ahead. With `delays` the
- * caller waits until its units are due; without, it comes ahead of its time.
- */
-export function bookingStep(
-  state: Numbers | undefined,
-  now: number,
-  cost: number,
-  capacity: number,
-  interval: number,
-  delays: boolean,
-): Step {
-  const span = capacity * interval;
-  const tolerance = toleranceOf(interval);
-  const distance = state === undefined ? 0 : state[0]! - now + state[1]!;
-  const reanchored = distance > 2 * span;
-  const passed = distance <= tolerance;
-  const kept = !reanchored && !passed;
-  const whole = kept ? state![0]! : reanchored ? now + Math.floor(span) : now;
-  const fraction = kept ? state![1]! : reanchored ? span - Math.floor(span) : 0;
-  const before = reanchored ? span : passed ? 0 : distance;
-
-  if (cost > 0 && before <= (capacity - cost) * interval + tolerance) {
-    const beyond = fraction + cost * interval;
-    const carry = Math.floor(beyond);
-    const nextWhole = whole + carry;
-    const nextFraction = beyond - carry;
-    const remaining = wholeRoom(nextWhole - now + nextFraction, capacity, interval, tolerance);
-    const delay = delays ? timeUntil(whole, fraction, now, tolerance) : 0;
-    const reset = timeUntil(nextWhole, nextFraction, now, tolerance);
-    return becoming(allow(remaining, reset, delay), nextWhole, nextFraction);
-  }
-  const room = wholeRoom(before, capacity, interval, tolerance);
-  const wait = timeUntil(whole, fraction, now, tolerance);
-  if (cost === 0) return allow(room, wait, delays ? wait : 0);
-  const fits = (capacity - cost) * interval + tolerance;
-  const retry = cost > capacity ? Number.POSITIVE_INFINITY : timeUntil(whole, fraction, now, fits);
-  const denied = deny(room, retry, wait);
-  return reanchored ? becoming(denied, whole, fraction) : denied;
-}
-
-function toleranceOf(interval: number): number {
-  return Math.min(UNIT_TOLERANCE * interval, TIME_TOLERANCE);
+export interface HorizonOptions {
+  readonly capacity: number;
+  /** Microseconds of the future that one unit takes. */
+  readonly interval: number;
+  /** Whether the caller waits until its units are due. Otherwise it comes ahead of its time. */
+  readonly delays: boolean;
+  readonly byName: boolean;
+  readonly code: string;
 }
 
 interface Horizon {
@@ -56,69 +25,118 @@ interface Horizon {
   readonly fraction: number;
   /** Microseconds from now to it. */
   readonly before: number;
+  readonly reanchored: boolean;
 }
 
-function horizonOf(state: Numbers | undefined, now: number, span: number, tolerance: number): Horizon {
-  const before = state === undefined ? 0 : state[0]! - now + state[1]!;
-  if (before <= tolerance) return { whole: now, fraction: 0, before: 0 };
-  if (before <= 2 * span) return { whole: state![0]!, fraction: state![1]!, before };
-  return { whole: now + Math.floor(span), fraction: span - Math.floor(span), before: span };
+/** What depends only on the policy. */
+interface HorizonNumbers {
+  readonly capacity: number;
+  readonly interval: number;
+  /** How far ahead everything reaches that can be booked, in microseconds. */
+  readonly span: number;
+  readonly tolerance: number;
+  readonly byName: boolean;
 }
 
-export function movedAway(
-  state: Numbers | undefined,
-  now: number,
-  cost: number,
-  capacity: number,
-  interval: number,
-): Adjustment {
+export function horizonRule(options: HorizonOptions): Omit<RuleParts, 'share'> {
+  const { capacity, interval, delays, byName, code } = options;
   const span = capacity * interval;
-  const horizon = horizonOf(state, now, span, toleranceOf(interval));
-  return moved(horizon, Math.max(0, Math.min(cost * interval, span - horizon.before)), interval);
+  const tolerance = Math.min(UNIT_TOLERANCE * interval, TIME_TOLERANCE);
+  const numbers: HorizonNumbers = { capacity, interval, span, tolerance, byName };
+
+  return {
+    limit: capacity,
+    recovery: span,
+    width: byName ? 4 : 2,
+    transition(state, now, cost, step) {
+      const { whole, fraction, before, reanchored } = current(numbers, state, now);
+      const fits = (capacity - cost) * interval + tolerance;
+      if (cost > 0 && before <= fits) {
+        const beyond = fraction + cost * interval;
+        const carry = Math.floor(beyond);
+        const nextWhole = whole + carry;
+        const nextFraction = beyond - carry;
+        const reset = timeUntil(nextWhole - now, nextFraction, tolerance);
+        const delay = delays ? timeUntil(whole - now, fraction, tolerance) : 0;
+        step.allow(wholeRoom(numbers, nextWhole - now + nextFraction), reset, delay);
+        step.becomes(nextWhole, nextFraction, interval, now);
+        return;
+      }
+      const room = wholeRoom(numbers, before);
+      const wait = timeUntil(whole - now, fraction, tolerance);
+      if (cost === 0) return step.allow(room, wait, delays ? wait : 0);
+      step.deny(room, cost > capacity ? Number.POSITIVE_INFINITY : timeUntil(whole - now, fraction, fits), wait);
+      if (reanchored) step.becomes(whole, fraction, interval, now);
+    },
+    penalize(state, now, cost, step) {
+      const horizon = current(numbers, state, now);
+      move(step, interval, horizon, Math.max(0, Math.min(cost * interval, span - horizon.before)), now);
+    },
+    /**
+     * As for a level, only what is surely still ahead of a spend can be given back. A shaper gives back only its last slot:
+     * behind any other stand callers who go on waiting for theirs.
+     */
+    refund(state, now, cost, spent, step) {
+      const horizon = current(numbers, state, now);
+      let back = Math.min(cost * interval, horizon.before);
+      if (spent !== undefined) {
+        if (!delays) back = Math.min(back, spent.cost * interval - (now - spent.at));
+        else if (now + timeUntil(horizon.whole - now, horizon.fraction, tolerance) !== spent.until) back = 0;
+      }
+      move(step, interval, horizon, -Math.max(0, back), now);
+    },
+    bound: bucketBound(capacity, interval),
+    nextUnit: (spent, resetAfter) => unitByUnit(spent, resetAfter, interval),
+    redis: {
+      code,
+      args: [String(capacity), String(interval), `${delays ? 'd' : ''}${byName ? 'n' : ''}`],
+      lua,
+    },
+  };
 }
 
-/**
- * As for a level, only what is surely still ahead of a spend can be given back. A shaper gives back only its last slot:
- * behind any other stand callers who go on waiting for theirs.
- */
-export function movedBack(
-  state: Numbers | undefined,
-  now: number,
-  cost: number,
-  spent: Spent | undefined,
-  capacity: number,
-  interval: number,
-  delays: boolean,
-): Adjustment {
-  const tolerance = toleranceOf(interval);
-  const horizon = horizonOf(state, now, capacity * interval, tolerance);
-  let back = Math.min(cost * interval, horizon.before);
-  if (spent !== undefined) {
-    if (!delays) back = Math.min(back, spent.cost * interval - (now - spent.at));
-    else if (now + timeUntil(horizon.whole, horizon.fraction, now, tolerance) !== spent.until) back = 0;
+/** The horizon that counts now. */
+function current(numbers: HorizonNumbers, state: Numbers | undefined, now: number): Horizon {
+  if (state === undefined) return { whole: now, fraction: 0, before: 0, reanchored: false };
+  let [whole, fraction, most] = [state[0]!, state[1]!, numbers.span];
+  if (numbers.byName) {
+    let ahead = whole - state[3]! + fraction;
+    if (state[2] !== numbers.interval) {
+      // Spent at another rate: as many units as they were then, and the time since counts at this one.
+      ahead = Math.min((ahead / state[2]!) * numbers.interval, MAX_MICROS);
+      whole = state[3]! + Math.floor(ahead);
+      fraction = ahead - Math.floor(ahead);
+    }
+    // More than fits into a capacity that was lowered.
+    if (ahead > most) most = ahead;
   }
-  return moved(horizon, -Math.max(0, back), interval);
-}
-
-function moved({ whole, fraction }: Horizon, by: number, interval: number): Adjustment {
-  if (by === 0) return UNCHANGED;
-  const beyond = fraction + by;
-  const carry = Math.floor(beyond);
-  return { units: Math.abs(by) / interval, next: [whole + carry, beyond - carry] };
+  const before = whole - now + fraction;
+  if (before <= numbers.tolerance) return { whole: now, fraction: 0, before: 0, reanchored: false };
+  if (before <= 2 * most) return { whole, fraction, before, reanchored: false };
+  return { whole: now + Math.floor(most), fraction: most - Math.floor(most), before: most, reanchored: true };
 }
 
 /** Whole units that can still be booked: the largest n with distance <= (capacity - n) * interval + tolerance. */
-function wholeRoom(distance: number, capacity: number, interval: number, tolerance: number): number {
+function wholeRoom({ capacity, interval, tolerance }: HorizonNumbers, distance: number): number {
   if (distance <= tolerance) return capacity;
   const room = Math.max(0, Math.floor(capacity - (distance - tolerance) / interval));
   if (distance > (capacity - room) * interval + tolerance) return Math.max(0, room - 1);
   return distance <= (capacity - (room + 1)) * interval + tolerance ? room + 1 : room;
 }
 
-/** The first whole microsecond from now at which the horizon is at most `target` away: estimated, then made exact. */
-function timeUntil(whole: number, fraction: number, now: number, target: number): number {
-  const distance = whole - now;
+function move(step: Step, interval: number, { whole, fraction }: Horizon, by: number, now: number): void {
+  const beyond = fraction + by;
+  const carry = Math.floor(beyond);
+  step.leaves();
+  if (by === 0) return;
+  step.units = Math.abs(by) / interval;
+  step.becomes(whole + carry, beyond - carry, interval, now);
+}
+
+/** The first whole microsecond from now at which a moment so far away is at most `target` away: estimated, then made exact. */
+function timeUntil(distance: number, fraction: number, target: number): number {
   if (distance + fraction <= target) return 0;
+  if (fraction === 0 && target < 1) return distance;
   let elapsed = Math.ceil(distance + fraction - target);
   while (elapsed > 0 && distance - (elapsed - 1) + fraction <= target) elapsed -= 1;
   while (distance - elapsed + fraction > target) elapsed += 1;

@@ -1,109 +1,159 @@
 /**
  * Sliding window counter: two counts on the clock, and the previous one fades linearly as the current window passes. An
- * estimate of the sliding window in constant space: right when traffic within a window is even, and never more than
- * 2 x limit in any time of one window. State: [window start, current, previous]. Twin: sliding-window-counter.lua.
+ * estimate of the sliding window in constant space. State: [window start, current, previous]. Twin: sliding-window-counter.lua.
  */
-import type { Algorithm, Numbers } from '../../model/algorithm.ts';
-import { allow, becoming, deny, NEVER, TIME_TOLERANCE, UNCHANGED, UNIT_TOLERANCE } from '../../model/algorithm.ts';
-import { toMicros } from '../../model/duration.ts';
-import type { SlidingWindowCounterPolicy } from '../../model/policy.ts';
+import { type Duration, toMicros } from '../../model/duration.ts';
+import { define, type NameOption, type Policy } from '../../model/policy.ts';
+import type { Algorithm } from '../../model/rule.ts';
+import { type Numbers, TIME_TOLERANCE, UNIT_TOLERANCE } from '../../model/step.ts';
+import { partOfUnits, unitByUnit } from '../shared/bucket.ts';
+import { windowBound, windowOn } from '../shared/windows.ts';
+import { lua } from './sliding-window-counter.lua.generated.ts';
 
-export const slidingWindowCounterAlgorithm: Algorithm<SlidingWindowCounterPolicy> = {
-  width: 3,
-  transition(state, now, cost, { limit, window }) {
-    const size = toMicros(window);
-    const opens = now - (now % size);
-    const since = state === undefined ? NEVER : state[0]!;
-    const reanchored = since - now > 2 * size;
-    let [start, current, previous] = [opens, 0, 0];
-    if (reanchored) {
-      // After a large step back: everything that was counted, in the window of now, and never more than the limit.
-      current = Math.min(limit, state![1]! + state![2]!);
-    } else if (since >= opens) {
-      // A window that starts later than now is used as it is: time going backwards fades nothing.
-      start = since > now ? since - (since % size) : opens;
-      current = state![1]!;
-      previous = state![2]!;
-    } else if (since >= opens - size) {
-      previous = state![1]!;
-    }
-    const elapsed = Math.max(0, now - start);
-    const room = Math.max(0, limit - current - faded(previous, elapsed, size));
-
-    if (cost > 0 && cost <= room) {
-      const counted = current + cost;
-      const reset = resetAfter(start, counted, previous, size, now);
-      return becoming(allow(room - cost, reset), start, counted, previous);
-    }
-    const reset = resetAfter(start, current, previous, size, now);
-    if (cost === 0) return allow(room, reset);
-    const retry = cost > limit ? Number.POSITIVE_INFINITY : crossing(start, current, previous, cost, limit, size) - now;
-    const denied = deny(room, retry, reset);
-    return reanchored ? becoming(denied, start, current, previous) : denied;
-  },
-  penalize(state, now, cost, policy) {
-    const { start, current, previous } = windowsOf(state, now, policy);
-    const faded = fadedAt(previous, now - start, toMicros(policy.window));
-    const spent = Math.min(cost, Math.max(0, policy.limit - current - faded));
-    return spent === 0 ? UNCHANGED : { units: spent, next: [start, current + spent, previous] };
-  },
-  /** From the count that was charged: that of the window of the spend, as long as anything of it still counts. */
-  refund(state, now, cost, spent, policy) {
-    const size = toMicros(policy.window);
-    const { start, current, previous } = windowsOf(state, now, policy);
-    const charged = spent === undefined ? start : spent.at - (spent.at % size);
-    const previousCounts = charged === start - size && fadedAt(previous, now - start, size) > 0;
-    const back = Math.min(cost, charged === start ? current : previousCounts ? previous : 0);
-    if (back === 0) return UNCHANGED;
-    const [kept, before] = charged === start ? [current - back, previous] : [current, previous - back];
-    return { units: back, next: [start, kept, before] };
-  },
-};
-
-function fadedAt(previous: number, elapsed: number, size: number): number {
-  return previous === 0 ? 0 : faded(previous, Math.max(0, elapsed), size);
+/** A policy made by `slidingWindowCounter({ ... })`. */
+export interface SlidingWindowCounterPolicy extends Policy {
+  readonly algorithm: 'sliding-window-counter';
+  /** Units in about any window. */
+  readonly limit: number;
+  /** Milliseconds. */
+  readonly window: number;
 }
 
-/** The windows that count now, as the transition sees them. */
-function windowsOf(
-  state: Numbers | undefined,
-  now: number,
-  { limit, window }: SlidingWindowCounterPolicy,
-): { start: number; current: number; previous: number } {
-  const size = toMicros(window);
-  const opens = now - (now % size);
-  if (state === undefined) return { start: opens, current: 0, previous: 0 };
-  const [since, current, previous] = [state[0]!, state[1]!, state[2]!];
-  if (since - now > 2 * size) return { start: opens, current: Math.min(limit, current + previous), previous: 0 };
-  if (since >= opens) return { start: since > now ? since - (since % size) : opens, current, previous };
-  return { start: opens, current: 0, previous: since >= opens - size ? current : 0 };
+/** What `slidingWindowCounter` takes. */
+export interface SlidingWindowCounterOptions extends NameOption {
+  /** Units in about any window: a whole number of at least 1. */
+  readonly limit: number;
+  /** How long a window is: milliseconds, or text such as `'1m'`. */
+  readonly window: Duration;
 }
 
-/** What is left of a previous window's count after `elapsed` of the current one. */
-function faded(count: number, elapsed: number, size: number): number {
-  return Math.floor((count * (size - elapsed)) / size + toleranceOf(count, size));
+interface Windows {
+  readonly start: number;
+  readonly current: number;
+  readonly previous: number;
+  readonly reanchored: boolean;
 }
 
-function toleranceOf(count: number, size: number): number {
+function toleranceOf(size: number, count: number): number {
   return Math.min(UNIT_TOLERANCE, (TIME_TOLERANCE * count) / size);
 }
 
-/** The moment the cost fits: in this window while `previous` fades, or in the next one where `current` has become previous. */
-function crossing(start: number, current: number, previous: number, cost: number, limit: number, size: number): number {
-  const room = limit - cost - current;
-  return room >= 0 ? start + fadeTime(previous, room, size) : start + size + fadeTime(current, limit - cost, size);
-}
-
-function resetAfter(start: number, current: number, previous: number, size: number, now: number): number {
-  if (current > 0) return start + size + fadeTime(current, 0, size) - now;
-  return previous > 0 ? Math.max(0, start + fadeTime(previous, 0, size) - now) : 0;
+/** What is left of a previous window's count after `elapsed` of the current one. */
+function faded(size: number, count: number, elapsed: number): number {
+  return count === 0 ? 0 : Math.floor((count * (size - elapsed)) / size + toleranceOf(size, count));
 }
 
 /** The first whole microsecond of a window at which at most `room` is left of `count`: estimated, then made exact. */
-function fadeTime(count: number, room: number, size: number): number {
-  if (faded(count, 0, size) <= room) return 0;
-  let elapsed = Math.max(0, Math.ceil(size * (1 - (room + 1 - toleranceOf(count, size)) / count)));
-  while (elapsed > 0 && faded(count, elapsed - 1, size) <= room) elapsed -= 1;
-  while (faded(count, elapsed, size) > room) elapsed += 1;
+function fadeTime(size: number, count: number, room: number): number {
+  if (faded(size, count, 0) <= room) return 0;
+  let elapsed = Math.max(0, Math.ceil(size * (1 - (room + 1 - toleranceOf(size, count)) / count)));
+  while (elapsed > 0 && faded(size, count, elapsed - 1) <= room) elapsed -= 1;
+  while (faded(size, count, elapsed) > room) elapsed += 1;
   return elapsed;
 }
+
+function resetAfter(size: number, start: number, current: number, previous: number, now: number): number {
+  if (current > 0) return start + size + fadeTime(size, current, 0) - now;
+  return previous > 0 ? Math.max(0, start + fadeTime(size, previous, 0) - now) : 0;
+}
+
+/** What depends only on the policy. */
+interface Counter {
+  readonly limit: number;
+  /** Microseconds. */
+  readonly size: number;
+  openedAt(moment: number): number;
+}
+
+/** The windows that count now. */
+function windows({ limit, size, openedAt }: Counter, state: Numbers | undefined, now: number): Windows {
+  const opens = openedAt(now);
+  if (state === undefined) return { start: opens, current: 0, previous: 0, reanchored: false };
+  const [since, current, previous] = [state[0]!, state[1]!, state[2]!];
+  // After a large step back: everything that was counted, in the window of now, and never more than the limit.
+  if (since - now > 2 * size)
+    return { start: opens, current: Math.min(limit, current + previous), previous: 0, reanchored: true };
+  // A window that starts later than now is used as it is: time going backwards fades nothing.
+  if (since >= opens) return { start: since > now ? openedAt(since) : opens, current, previous, reanchored: false };
+  return { start: opens, current: 0, previous: since >= opens - size ? current : 0, reanchored: false };
+}
+
+/** The moment the cost fits: in this window while `previous` fades, or in the next one where `current` has become previous. */
+function crossing({ limit, size }: Counter, { start, current, previous }: Windows, cost: number): number {
+  const spare = limit - cost - current;
+  return spare >= 0 ? start + fadeTime(size, previous, spare) : start + size + fadeTime(size, current, limit - cost);
+}
+
+function roomOf({ limit, size }: Counter, { start, current, previous }: Windows, now: number): number {
+  return Math.max(0, limit - current - faded(size, previous, Math.max(0, now - start)));
+}
+
+export const SLIDING_WINDOW_COUNTER: Algorithm<SlidingWindowCounterPolicy> = {
+  name: 'sliding-window-counter',
+  about: 'Two counters on the clock, the previous one fading: close to a sliding window in constant space.',
+  fields: {
+    limit: { kind: 'count', about: 'Units in about any window.' },
+    window: { kind: 'duration', about: 'How long a window is.' },
+  },
+  rule({ limit, window }) {
+    const size = toMicros(window);
+    const openedAt = windowOn(size);
+
+    const counter: Counter = { limit, size, openedAt };
+
+    return {
+      limit,
+      recovery: size,
+      width: 3,
+      transition(state, now, cost, step) {
+        const counts = windows(counter, state, now);
+        const { start, current, previous, reanchored } = counts;
+        const room = roomOf(counter, counts, now);
+        if (cost > 0 && cost <= room) {
+          step.allow(room - cost, resetAfter(size, start, current + cost, previous, now));
+          step.becomes(start, current + cost, previous);
+          return;
+        }
+        const reset = resetAfter(size, start, current, previous, now);
+        if (cost === 0) return step.allow(room, reset);
+        step.deny(room, cost > limit ? Number.POSITIVE_INFINITY : crossing(counter, counts, cost) - now, reset);
+        if (reanchored) step.becomes(start, current, previous);
+      },
+      penalize(state, now, cost, step) {
+        const counts = windows(counter, state, now);
+        const spent = Math.min(cost, roomOf(counter, counts, now));
+        if (spent === 0) return step.leaves();
+        step.units = spent;
+        step.becomes(counts.start, counts.current + spent, counts.previous);
+      },
+      /** From the count that was charged: that of the window of the spend, as long as anything of it still counts. */
+      refund(state, now, cost, spent, step) {
+        const { start, current, previous } = windows(counter, state, now);
+        const charged = spent === undefined ? start : openedAt(spent.at);
+        const previousCounts = charged === start - size && faded(size, previous, Math.max(0, now - start)) > 0;
+        const back = Math.min(cost, charged === start ? current : previousCounts ? previous : 0);
+        if (back === 0) return step.leaves();
+        step.units = back;
+        if (charged === start) step.becomes(start, current - back, previous);
+        else step.becomes(start, current, previous - back);
+      },
+      bound: windowBound(limit, size),
+      // Exact when all of it was spent in one window.
+      nextUnit: (spent, resetAfter) => unitByUnit(spent, resetAfter, size / spent),
+      share: (part) => ({ limit: partOfUnits(limit, part) }),
+      // A lease ends with the window it was taken from: exact, and costs nothing.
+      lease: () => ({ interval: 0, usableFor: (now) => openedAt(now) + size - now }),
+      redis: { code: 'c', args: [String(limit), String(size), ''], lua },
+    };
+  },
+};
+
+/**
+ * Sliding window counter: the good default for "n per minute". Close to `limit` in any window, in three numbers a key; right when traffic within a
+ * window is even, and never more than twice the limit in any time of one window.
+ *
+ * @example
+ * const policy = slidingWindowCounter({ limit: 100, window: '1m' });
+ */
+export const slidingWindowCounter = (options: SlidingWindowCounterOptions): SlidingWindowCounterPolicy =>
+  define(SLIDING_WINDOW_COUNTER, options);

@@ -1,5 +1,5 @@
 /** The wrong client object is a common mistake, and without this an obscure one: it would fail at the first attempt, in production. */
-import { Kind, SluiceError } from '../../model/errors.ts';
+import { Kind, wrong } from '../../model/errors.ts';
 
 /** Each package by methods that only its clients have. */
 const PACKAGES = {
@@ -13,12 +13,12 @@ export type ClientPackage = keyof typeof PACKAGES;
 export function checkClient(client: unknown, of: ClientPackage, expected: string): void {
   const found = packageOf(client);
   if (found === of) return;
-  throw new SluiceError({
-    code: 'SLUICE_INVALID_CLIENT',
-    path: 'redisStore(client)',
-    expected: `${expected} of the '${of}' package`,
-    got: found === undefined ? Kind.of(client) : new Kind(`a client of the '${found}' package`),
-  });
+  throw wrong(
+    'SLUICE_INVALID_CLIENT',
+    'redisStore(client)',
+    `${expected} of the '${of}' package`,
+    found === undefined ? Kind.of(client) : new Kind(`a client of the '${found}' package`),
+  );
 }
 
 function packageOf(client: unknown): ClientPackage | undefined {

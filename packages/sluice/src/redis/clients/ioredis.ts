@@ -1,12 +1,9 @@
-/** `sluice/ioredis`: the store over ioredis (5 and later): a client, also one behind Sentinel, or a cluster. */
-import type { SluiceError } from '../../model/errors.ts';
-import type { Store } from '../../model/store.ts';
+/** A connection over ioredis (5 and later): a client, also one behind Sentinel, or a cluster. */
 import { type RunScript, type SendCommand, scriptRunner } from '../run-script.ts';
-import { checkServer as checkServerOver } from '../server-check.ts';
+import { slotOf } from '../slot.ts';
 import { checkClient } from './check-client.ts';
-import { type RedisOptions, redisStoreWith } from './preset.ts';
-
-export type { RedisOptions } from './preset.ts';
+import { watchOf } from './client-watch.ts';
+import type { Connection } from './connection.ts';
 
 /** What Sluice uses of an ioredis client. */
 export interface IoredisClient {
@@ -15,22 +12,39 @@ export interface IoredisClient {
   sendCommand?(command: any, ...rest: any[]): unknown;
 }
 
-export function redisStore(client: IoredisClient, options: RedisOptions = {}): Store {
-  const run = runScriptWith(client);
-  return redisStoreWith(run, options, { most: 16, bySlot: 'isCluster' in client && client.isCluster === true });
-}
-
-/** What makes this server unfit to keep limits; nothing if it is fit. To be asked once, at the start. */
-export async function checkServer(client: IoredisClient): Promise<SluiceError[]> {
-  return checkServerOver(senderOf(client));
-}
-
 /** How to run a script with this client. A cluster finds the keys among the arguments by itself. */
 export function runScriptWith(client: IoredisClient): RunScript {
   return scriptRunner(senderOf(client));
 }
 
-function senderOf(client: IoredisClient): SendCommand {
+/** What ioredis tells of itself. */
+interface Internals {
+  readonly status?: string;
+  readonly isCluster?: boolean;
+  /** Of a cluster: the addresses of the servers of each slot, the master first. */
+  readonly slots?: readonly (readonly string[] | undefined)[];
+}
+
+export function connectionOf(client: IoredisClient): Connection {
+  const send = senderOf(client);
+  const internals = client as Internals;
+  const isCluster = internals.isCluster === true;
+  const watch = watchOf(client);
+  let wasReady = false;
+  return {
+    client,
+    send,
+    batches: { most: 16, bySlot: isCluster },
+    isConnecting() {
+      wasReady ||= internals.status === 'ready';
+      return !wasReady && watch.mayConnect && internals.status !== 'end';
+    },
+    nodeOf: isCluster ? (key) => internals.slots?.[slotOf(key)]?.[0] ?? '' : () => '',
+    canWait: !isCluster,
+  };
+}
+
+export function senderOf(client: IoredisClient): SendCommand {
   checkClient(client, 'ioredis', 'a Redis or Cluster');
   const once = sendingOnce(client);
   return ([command = '', ...args]) => once.call(command, ...args);

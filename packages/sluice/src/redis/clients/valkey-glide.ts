@@ -1,12 +1,8 @@
-/** `sluice/valkey-glide`: the store over @valkey/valkey-glide (2 and later): a GlideClient or a GlideClusterClient. */
-import type { SluiceError } from '../../model/errors.ts';
-import type { Store } from '../../model/store.ts';
+/** A connection over @valkey/valkey-glide (2 and later): a GlideClient or a GlideClusterClient. */
 import { type RunScript, type SendCommand, scriptRunner } from '../run-script.ts';
-import { checkServer as checkServerOver } from '../server-check.ts';
+import { slotOf } from '../slot.ts';
 import { checkClient } from './check-client.ts';
-import { type RedisOptions, redisStoreWith } from './preset.ts';
-
-export type { RedisOptions } from './preset.ts';
+import type { Connection } from './connection.ts';
 
 /** What Sluice uses of a GLIDE client. */
 export interface ValkeyGlideClient {
@@ -14,23 +10,27 @@ export interface ValkeyGlideClient {
   customCommand(words: string[], options?: any): Promise<unknown>;
 }
 
-export function redisStore(client: ValkeyGlideClient, options: RedisOptions = {}): Store {
-  const run = runScriptWith(client);
-  return redisStoreWith(run, options, { most: 64, bySlot: isCluster(client) });
-}
-
-/** What makes this server unfit to keep limits; nothing if it is fit. To be asked once, at the start. */
-export async function checkServer(client: ValkeyGlideClient): Promise<SluiceError[]> {
-  return checkServerOver(senderOf(client));
-}
-
 /** How to run a script with this client. */
 export function runScriptWith(client: ValkeyGlideClient): RunScript {
   return scriptRunner(senderOf(client));
 }
 
+/** GLIDE does not say which server owns a slot, so each slot of a cluster is one of its own. */
+export function connectionOf(client: ValkeyGlideClient): Connection {
+  const send = senderOf(client);
+  const bySlot = isCluster(client);
+  return {
+    client,
+    send,
+    batches: { most: 64, bySlot },
+    isConnecting: () => false,
+    nodeOf: bySlot ? (key) => String(slotOf(key)) : () => '',
+    canWait: true,
+  };
+}
+
 /** A cluster client is told which node, because it does not know the keys of a custom command. */
-function senderOf(client: ValkeyGlideClient): SendCommand {
+export function senderOf(client: ValkeyGlideClient): SendCommand {
   checkClient(client, '@valkey/valkey-glide', 'a GlideClient or GlideClusterClient');
   if (!isCluster(client)) return (words) => client.customCommand(words);
   return (words, key) => client.customCommand(words, { route: { type: 'primarySlotKey', key } });

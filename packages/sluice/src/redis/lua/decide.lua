@@ -1,31 +1,59 @@
--- Attempts under several policies, each all or nothing, decided and spent atomically, in order.
+-- Attempts under several policies, each all or nothing, decided and spent atomically, in order: read every state, run every transition,
+-- write only if all of them allow it. A denied attempt writes nothing, but for a state that a large clock step has made unreadable (see
+-- "Clock steps" in docs/semantics.md).
 --   KEYS   for each attempt, one for each policy
 --   ARGV   [1] now in microseconds, or '' for the server's own clock; [2] '1' for a dry run, else ''; [3] how many policies;
---          four for each policy: algorithm, three arguments of it; then the costs, as KEYS
--- Reply    lines: now, then one for each attempt: for each policy the three numbers of decide-one.lua; or '!' and an error,
---          which is that attempt's alone
-local now, expiry, set_option, expire_command = require('time')(ARGV[1])
+--          four for each policy: which of the MODULES, three arguments of it; then the costs, as KEYS
+-- Reply    lines: now, then one for each attempt: for each policy remaining, resetAfter and what else there is to say (see block.lua);
+--          or '!' and an error, which is that attempt's alone
 local dry_run, policies = ARGV[2] == '1', tonumber(ARGV[3])
 local first_cost = 4 + policies * 4
 
 local checks = {}
 for i = 1, policies do
   local at = i * 4
-  local transition, _, _, load, save = require('algorithm')(ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
-  checks[i] = { transition = transition, load = load, save = save }
+  checks[i] = MODULES[tonumber(ARGV[at])](ARGV[at + 1] + 0.0, ARGV[at + 2] + 0.0, ARGV[at + 3])
 end
 
-local function decide(from)
-  for i, check in ipairs(checks) do
-    check.key, check.cost = KEYS[from + i], tonumber(ARGV[first_cost + from + i - 1])
+local function decide(check, key, cost)
+  check.key = key
+  check.raw, check.stored, check.found, check.blocked_until = check.read(key)
+  check.remaining, check.retry, check.reset, check.delay, check.state, check.delta =
+    check.transition(now, cost, check.raw, check.stored)
+  if check.blocked_until > now then
+    check.state = nil
+    local _, _, look_reset = check.transition(now, 0, check.raw, check.stored)
+    check.remaining, check.retry, check.reset, check.delay =
+      refused(check.blocked_until - now, check.retry, look_reset)
   end
-  local told = require('attempt')(now, dry_run, checks, expiry, set_option, expire_command)
-  return string.format(string.rep(' %d', #told), unpack(told))
+  return check.retry == 0
 end
 
-local lines = { string.format('%d', now) }
+-- Nothing is spent after all: what is told is what a look would see, though still whether it would have been allowed.
+local function unspent(check, all_allowed)
+  local _
+  check.remaining, _, check.reset = check.transition(now, 0, check.raw, check.stored)
+  if not all_allowed then check.delay = 0 end
+end
+
+local function attempt(from)
+  local all_allowed = true
+  for i, check in ipairs(checks) do
+    local allowed = decide(check, KEYS[from + i], ARGV[first_cost + from + i - 1] + 0.0)
+    all_allowed = all_allowed and allowed
+  end
+  local told = {}
+  for _, check in ipairs(checks) do
+    if check.retry == 0 and (dry_run or not all_allowed) then unspent(check, all_allowed)
+    elseif check.state and not dry_run then check.write(check.key, check.found, check.state, check.delta, check.reset) end
+    told[#told + 1] = format('%d %d %d', check.remaining, check.reset, more_of(check.retry, check.delay))
+  end
+  return table.concat(told, ' ')
+end
+
+local lines = { format('%d', now) }
 for from = 0, #KEYS - 1, policies do
-  local done, told = pcall(decide, from)
+  local done, told = pcall(attempt, from)
   lines[#lines + 1] = done and told or '!' .. (type(told) == 'table' and told.err or tostring(told))
 end
 return table.concat(lines, '\n')

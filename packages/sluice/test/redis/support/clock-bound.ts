@@ -4,7 +4,7 @@
  * It starts at the first admission: before that nothing is remembered, and a look leaves nothing behind.
  */
 import type { Policy } from '../../../src/index.ts';
-import { memoryOf } from '../../support/random.ts';
+import { ruleOf } from '../../../src/model/policy.ts';
 
 export interface ClockBound {
   /** To be told of every attempt with a cost, in microseconds; says what may have been admitted up to now, this one included. */
@@ -12,11 +12,12 @@ export interface ClockBound {
 }
 
 export function clockBound(policy: Policy): ClockBound {
+  const rule = ruleOf(policy);
   const memory = memoryOf(policy);
-  const size = 'window' in policy ? policy.window * 1000 : 1;
   let furthest: number | undefined;
+  /** Time that went by, and what single steps of it may add: windows on the clock go by edges, everything else by time. */
   let passed = 0;
-  let edges = 0;
+  let added = 0;
   return {
     most(now, allowed) {
       if (furthest === undefined) {
@@ -25,29 +26,15 @@ export function clockBound(policy: Policy): ClockBound {
         furthest = now;
       } else if (allowed && now > furthest) {
         passed += now - furthest;
-        edges += Math.floor(now / size) - Math.floor(furthest / size);
+        added += rule.bound(furthest, now) - rule.bound(furthest, furthest);
         furthest = now;
       }
-      return unitsWithin(policy, passed, edges);
+      return Math.max(rule.bound(0, passed), rule.bound(0, 0) + added);
     },
   };
 }
 
-/** `passed` in microseconds; `edges` is how many windows on the clock began in that time. */
-function unitsWithin(policy: Policy, passed: number, edges: number): number {
-  const tolerance = 1e-6;
-  switch (policy.algorithm) {
-    case 'token-bucket':
-      return policy.capacity + (policy.refillRate * passed) / 1e6 + tolerance;
-    case 'leaky-bucket':
-      return policy.capacity + (policy.leakRate * passed) / 1e6 + tolerance;
-    case 'gcra':
-      return policy.capacity + (policy.limit * passed) / (policy.period * 1000) + tolerance;
-    case 'sliding-window-counter':
-      return policy.limit * (1 + edges);
-    case 'sliding-window-log':
-      return policy.limit * (1 + Math.floor(passed / (policy.window * 1000)));
-    case 'fixed-window':
-      return policy.limit * (1 + (policy.align === 'epoch' ? edges : Math.floor(passed / (policy.window * 1000))));
-  }
+/** How long anything that was spent is remembered, in microseconds: of a counter the window before counts too. */
+export function memoryOf(policy: Policy): number {
+  return ruleOf(policy).recovery * (policy.algorithm === 'sliding-window-counter' ? 2 : 1);
 }

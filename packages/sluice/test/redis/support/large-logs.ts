@@ -31,7 +31,7 @@ function denseTrace(random: Random): Attempt[] {
 }
 
 function randomLog(random: Random): SlidingWindowLogPolicy {
-  return slidingWindowLog({ limit: random.pick(LIMITS), window: random.pick(WINDOWS_MS) });
+  return slidingWindowLog({ name: 'plan', limit: random.pick(LIMITS), window: random.pick(WINDOWS_MS) });
 }
 
 function denseStep(random: Random, { limit, window }: SlidingWindowLogPolicy): number {
@@ -49,9 +49,9 @@ export interface LargeLogReport {
 
 export async function compareLargeLogs(run: RunScript, seed: number, traces: number): Promise<LargeLogReport> {
   const random = randomFrom(seed);
-  const script = traceScript();
   for (let trace = 0; trace < traces; trace += 1) {
     const attempts = denseTrace(random);
+    const script = traceScript(attempts[0]!.policy);
     const lua = String(await run(script, [`large:{${seed}:${trace}}`], attempts.flatMap(traceWords))).split('\n');
     const twin = typescriptTwin();
     const typescript = attempts.map(({ now, cost, policy }) => wordsOf(twin.attempt(now, cost, policy)));

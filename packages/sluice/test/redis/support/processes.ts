@@ -4,8 +4,9 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { RunningServer } from '../../../../../tools/servers/index.ts';
-import type { Policy, Verdict } from '../../../src/index.ts';
-import { decideScript } from '../../../src/redis/scripts.generated.ts';
+import type { Policy } from '../../../src/index.ts';
+import type { Verdict } from '../../../src/model/result.ts';
+import { decideLua } from '../../../src/redis/scripts.generated.ts';
 
 const CLIENTS = ['ioredis', 'node-redis', 'valkey-glide'] as const;
 
@@ -71,7 +72,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 /** The processes run the built package. One that was built from other Lua would prove nothing about this one. */
 function checkBuild(): void {
   const built = here('../../../dist/redis/scripts.generated.js');
-  if (existsSync(built) && readFileSync(built, 'utf8').includes(decideScript.sha1)) return;
+  if (existsSync(built) && readFileSync(built, 'utf8').includes(JSON.stringify(decideLua))) return;
   throw new Error('packages/sluice/dist is missing or older than the sources: run `npm run build` first');
 }
 

@@ -15,9 +15,9 @@ import {
   startServer,
 } from '../../../../../tools/servers/index.ts';
 import type { Store } from '../../../src/index.ts';
-import * as ioredis from '../../../src/redis/clients/ioredis.ts';
-import * as nodeRedis from '../../../src/redis/clients/node-redis.ts';
-import * as valkeyGlide from '../../../src/redis/clients/valkey-glide.ts';
+import * as ioredis from '../../../src/presets/ioredis.ts';
+import * as nodeRedis from '../../../src/presets/node-redis.ts';
+import * as valkeyGlide from '../../../src/presets/valkey-glide.ts';
 import type { RedisStoreOptions } from '../../../src/redis/redis-store.ts';
 import type { RunScript } from '../../../src/redis/run-script.ts';
 

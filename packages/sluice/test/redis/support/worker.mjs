@@ -6,6 +6,7 @@
  *   out   { id, error } instead, when it failed; { ready } once at the start
  */
 import { checkPolicy } from 'sluice';
+import { attemptOf, decidedAt, verdictOf } from 'sluice/store';
 
 const CLIENTS = {
   async ioredis(shape, nodes) {
@@ -63,7 +64,9 @@ async function hammer({ connection, prefix, key, policies, costs, inFlight, last
     while (goesOn()) {
       const cost = costs[next % costs.length];
       next += 1;
-      const { now, verdicts } = await store.decide(checked.map((policy) => ({ key, policy, cost })));
+      const answer = await store.ask(attemptOf(checked.map((policy) => ({ key, policy, cost }))));
+      const now = decidedAt(answer.decisions[0]);
+      const verdicts = answer.decisions.map(verdictOf);
       answers.push({ now, cost, verdicts });
     }
   };

@@ -1,0 +1,26 @@
+/** `sluice/algorithm`: for those who write an algorithm of their own. */
+import { define, type NameOption, type Policy } from '../model/policy.ts';
+import type { Algorithm } from '../model/rule.ts';
+
+export type { ChoiceField, CountField, DurationField, Field, Fields, RateField } from '../model/field.ts';
+export type { NameOption, Policy } from '../model/policy.ts';
+export type { Algorithm, LeaseTerms, RedisTwin, RuleParts, StateKept } from '../model/rule.ts';
+export { type Numbers, type Spent, Step } from '../model/step.ts';
+
+/** Makes a policy of an algorithm of your own, as `tokenBucket({ ... })` does of one of Sluice's. */
+export type PolicyFunction<P extends Policy, O = Omit<P, keyof Policy> & NameOption> = (options: O) => P;
+
+/**
+ * An algorithm of your own: its fields, and the rule that a policy of it becomes. Its policies work in memory and on every store made by
+ * `storeOver`; with a twin in Lua on Redis too. The function that comes back makes policies; `storeContract` of `sluice/testing` checks them.
+ * `P` is the type of its policies, `O` that of the options, where they differ: a duration is milliseconds in a policy and may be `'1m'` in options.
+ *
+ * @example
+ * const debtBucket = defineAlgorithm<DebtBucketPolicy>({ name: 'debt-bucket', about: '...', fields: { ... }, rule: (policy) => ({ ... }) });
+ * const limiter = createLimiter({ policy: debtBucket({ capacity: 10, every: 1000 }) });
+ */
+export function defineAlgorithm<P extends Policy, O = Omit<P, keyof Policy> & NameOption>(
+  algorithm: Algorithm<P>,
+): PolicyFunction<P, O> {
+  return (options) => define(algorithm, options);
+}

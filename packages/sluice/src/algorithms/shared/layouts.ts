@@ -1,0 +1,35 @@
+/** How numbers are written in Redis by more than one algorithm, read back for people and tools. Nothing that decides uses it. */
+import { type SluiceError, wrong } from '../../model/errors.ts';
+
+/** Digits, which Redis keeps as an integer; undefined for anything else. */
+export function wholeNumber(value: Uint8Array): number | undefined {
+  const text = textOf(value);
+  return /^-?\d{1,17}$/.test(text) ? Number(text) : undefined;
+}
+
+/** `m1724400000250000:42:7`: a letter, and so many whole numbers. */
+export function textNumbers(value: Uint8Array, count: number): number[] {
+  const text = textOf(value);
+  const numbers = /^m\d+(:\d+)+$/.test(text) ? text.slice(1).split(':').map(Number) : [];
+  if (numbers.length !== count) throw unexpectedState(value);
+  return numbers;
+}
+
+/** A letter and so many doubles; what follows only makes the value longer than any digits. */
+export function doublesOf(value: Uint8Array, letter: string, count: number): number[] {
+  if (value.length < 1 + 8 * count || value[0] !== letter.charCodeAt(0)) throw unexpectedState(value);
+  const view = viewOf(value);
+  return Array.from({ length: count }, (_, index) => view.getFloat64(1 + 8 * index, true));
+}
+
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function textOf(value: Uint8Array): string {
+  return String.fromCharCode(...value.subarray(0, 64));
+}
+
+export function unexpectedState(value: Uint8Array): SluiceError {
+  return wrong('SLUICE_UNEXPECTED_REPLY', 'inspectState(kind, value)', "a state in Sluice's own layout", textOf(value));
+}

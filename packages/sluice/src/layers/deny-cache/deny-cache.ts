@@ -1,0 +1,123 @@
+/**
+ * Says "no" again without asking, as long as that and every number in it is exactly what the store would say.
+ *
+ * When is that? A denial of cost 1 means that nothing is left, so nobody, in whatever process, can spend from that policy before its
+ * retryAfter has passed: the state stands still, and only time counts down. A denial of a larger cost proves less: others may spend what
+ * is left, and something may come back before its retryAfter, so `remaining` and `retryAfter` may be different a moment later. So:
+ * - A denial of cost 1 is repeated until its retryAfter, the shortest one if several policies deny.
+ * - While it stands, larger costs are denied too, but when they fit only the store knows: each is asked for once and then repeated as well.
+ * - Everything else is asked: cheaper attempts, dry runs, costs that never fit, and larger costs without a denial of cost 1.
+ *
+ * The time is counted from before the attempt was sent, so it ends no later than the store's. What the store cannot have said is not
+ * repeated: the answers of a fallback, for one. The decisions of other policies that did not deny are those of the moment they were made.
+ *
+ * Everything that is changed, reset or spent through this layer, also under other numbers, is forgotten here first. Capacity that another process gives back (a
+ * refund, a reset, an unblock) is seen when the denial ends or has been repeated for `maxAge`: the one thing this layer gives up.
+ */
+import { type Clock, checkClock, monotonicClock, readMicros } from '../../model/clock.ts';
+import { type Duration, parseDuration, toMicros } from '../../model/duration.ts';
+import { either, identity, type MaybePromise } from '../../model/maybe-promise.ts';
+import { checkCount, checkOptionNames } from '../../model/options.ts';
+import { type Answer, type Attempt, type Check, checksOf, type Question, type Store } from '../../model/store.ts';
+import { type Layer, layerOf } from '../layered.ts';
+import { Denials } from './denials.ts';
+import { RecentKeys } from './recent-keys.ts';
+
+/** What `denyCache` takes. */
+export interface DenyCacheOptions {
+  /** Denials kept at most. The oldest makes room: then the store is asked once more. Default: 10,000. */
+  readonly maxKeys?: number | undefined;
+  /** How long a denial is repeated at most before the store is asked again. Default: 10 s. */
+  readonly maxAge?: Duration | undefined;
+  /** For tests and simulations. Default: a clock that never steps back. */
+  readonly clock?: Clock | undefined;
+}
+
+const DEFAULT_MAX_KEYS = 10_000;
+const DEFAULT_MAX_AGE = '10s';
+
+/**
+ * A store that answers with values needs no cache, and reading the clock would cost as much as asking it. After so many such answers in a
+ * row the clock is left alone, until the store has to be waited for again.
+ */
+const ENOUGH_VALUES = 100;
+
+/** Repeats a denial without asking the store, for as long as it is exactly what the store would say. */
+export function denyCache(options: DenyCacheOptions = {}): Layer {
+  checkOptionNames(options, ['maxKeys', 'maxAge', 'clock'], 'denyCache');
+  const maxKeys = checkCount(options.maxKeys ?? DEFAULT_MAX_KEYS, 'denyCache.maxKeys');
+  const maxAge = toMicros(parseDuration(options.maxAge ?? DEFAULT_MAX_AGE, 'denyCache.maxAge'));
+  const clock = checkClock(options.clock ?? monotonicClock, 'denyCache.clock');
+  return layerOf('denyCache', (inner) => new DenyCache(inner, new Denials(maxKeys, maxAge), clock).ask);
+}
+
+class DenyCache {
+  readonly #inner: Store;
+  readonly #denials: Denials;
+  readonly #clock: Clock;
+  readonly #changed = new RecentKeys();
+  #values = 0;
+
+  constructor(inner: Store, denials: Denials, clock: Clock) {
+    this.#inner = inner;
+    this.#denials = denials;
+    this.#clock = clock;
+  }
+
+  readonly ask = (question: Question): MaybePromise<Answer> => {
+    if (question.verb === 'change') {
+      return this.#touching(
+        question.changes.map(({ key }) => key),
+        question,
+      );
+    }
+    if (question.verb === 'forget') return this.#touching([question.key], question);
+    if (question.verb === 'history' || question.dryRun) return this.#inner.ask(question);
+    return this.#attempt(question);
+  };
+
+  #attempt(question: Attempt): MaybePromise<Answer> {
+    const isWatched = this.#values < ENOUGH_VALUES || this.#denials.size > 0;
+    if (!isWatched) return this.#askInner(question, Number.NaN, undefined);
+    const sentAt = readMicros(this.#clock);
+    const checks = checksOf(question);
+    const known = this.#denials.size > 0 ? this.#denials.find(checks, sentAt) : undefined;
+    return known ?? this.#askInner(question, sentAt, checks);
+  }
+
+  #askInner(question: Attempt, sentAt: number, checks: readonly Check[] | undefined): MaybePromise<Answer> {
+    const since = this.#changed.moment;
+    return either<Answer, MaybePromise<Answer>>(
+      this.#inner.ask(question),
+      (value) => {
+        if (this.#values < ENOUGH_VALUES) this.#values += 1;
+        return value;
+      },
+      (answer) => {
+        this.#values = 0;
+        return checks === undefined ? answer : answer.then((told) => this.#learn(checks, told, sentAt, since));
+      },
+    );
+  }
+
+  #learn(checks: readonly Check[], answer: Answer, sentAt: number, since: number): Answer {
+    if (answer.source !== 'store') return answer;
+    const wasSpent = answer.decisions.every(({ allowed }) => allowed);
+    this.#denials.answered(checks, wasSpent);
+    const isChanged = !wasSpent && checks.some(({ key }) => this.#changed.has(key, since));
+    if (!wasSpent && !isChanged) this.#denials.keep(checks, answer, sentAt);
+    return answer;
+  }
+
+  /** Before and after: an attempt that is under way meanwhile may be answered by what was before. */
+  #touching(keys: readonly string[], question: Question): MaybePromise<Answer> {
+    const touch = (): void => {
+      for (const key of keys) {
+        this.#denials.forget(key);
+        this.#changed.note(key);
+      }
+    };
+    touch();
+    return either<Answer, MaybePromise<Answer>>(this.#inner.ask(question), identity, (done) => done.finally(touch));
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * Answers when the store does not, so that no request fails because its limit could not be asked. Who answered is in the
+ * result's `source`, an outage is a warning and goes to a hook, and it ends with the next answer of the store. Mistakes of a
+ * caller still reject. A store that hangs does not fail: that needs a deadline inside.
+ *
+ * A fallback in memory follows what the store says of each key while it is there, so that a key goes on from where it was and not
+ * from a full limit it had already spent.
+ *
+ * What a fallback cannot pretend: `forget` and `history` reject while the store is away, because there is nothing to answer that would
+ * be true. And what the store has lent is given back only there: a refund is never carried out on the fallback, because the store may
+ * have done it, or may still do it.
+ */
+import { type Clock, checkClock, systemClock } from '../../model/clock.ts';
+import type { Decision } from '../../model/decision.ts';
+import { type Duration, parseDuration, toMicros } from '../../model/duration.ts';
+import { inBackground, type MaybePromise, proceed } from '../../model/maybe-promise.ts';
+import { checkFlag, checkOptionNames, invalidOption } from '../../model/options.ts';
+import { type Policy, ruleOf } from '../../model/policy.ts';
+import { decidedAt, exactMicros } from '../../model/result.ts';
+import type { Rule } from '../../model/rule.ts';
+import { emitWarning } from '../../model/runtime.ts';
+import { Step } from '../../model/step.ts';
+import {
+  type Answer,
+  asking,
+  type Change,
+  checkStore,
+  isStoreFault,
+  type Question,
+  type Store,
+} from '../../model/store.ts';
+import { DEFAULT_RETRY_AFTER } from '../circuit-breaker.ts';
+import { checkHook } from '../hooks.ts';
+import { type Layer, layerOf } from '../layered.ts';
+import { answering, FAILS_CLOSED } from './fixed-answers.ts';
+import { type OutageHooks, Outages } from './outages.ts';
+import { checkShare, checksIn, type PartOf, partOf, sharing } from './share.ts';
+
+export type { FallbackEvent, RecoveredEvent } from './outages.ts';
+
+/** What `fallback` takes. */
+export interface FallbackOptions extends OutageHooks {
+  /** Allow everything, deny everything, or let another store decide, such as `memoryStore()`. */
+  readonly to: 'allow' | 'deny' | Store;
+  /**
+   * With a store: the part of each limit and rate that it may allow, above 0 and at most 1. Default: 1, the full limit for this
+   * process; with n processes, 1 / n keeps the sum at the limit.
+   */
+  readonly share?: number | undefined;
+  /** When to come back, for those who are denied only because the store is away. Default: 1 s. */
+  readonly retryAfter?: Duration | undefined;
+  /** Whether an outage is a warning of the runtime (`process.emitWarning`), once when it begins and once when it ends. Default: true. */
+  readonly warnings?: boolean | undefined;
+  /** Asked when the store has answered: whether the outage is over. Default: yes. For stores of which only a part may be away. */
+  readonly isBack?: (() => boolean) | undefined;
+  /** For tests and simulations. Default: the system's clock. */
+  readonly clock?: Clock | undefined;
+}
+
+/** Answers in the place of a store that fails. */
+export function fallback(options: FallbackOptions): Layer {
+  const settings = checkOptions(options);
+  return layerOf('fallback', (inner) => new Fallback(inner, settings).ask);
+}
+
+interface Settings {
+  readonly instead: Store['ask'];
+  /** Follows an answer of the store, where the fallback can. */
+  readonly follow: ((question: Question, answer: Answer) => void) | undefined;
+  readonly isBack: (() => boolean) | undefined;
+  outages(): Outages;
+}
+
+class Fallback {
+  readonly #inner: Store;
+  readonly #instead: Store['ask'];
+  readonly #follow: Settings['follow'];
+  readonly #outages: Outages;
+  readonly #isBack: Settings['isBack'];
+
+  constructor(inner: Store, { instead, follow, isBack, outages }: Settings) {
+    this.#inner = inner;
+    this.#instead = instead;
+    this.#follow = follow;
+    this.#outages = outages();
+    this.#isBack = isBack;
+  }
+
+  readonly ask = (question: Question): MaybePromise<Answer> =>
+    asking(
+      this.#inner,
+      question,
+      (answer) => this.#answered(question, answer),
+      (error) => this.#rescue(question, error),
+    );
+
+  #answered(question: Question, answer: Answer): Answer {
+    if (this.#isBack === undefined || this.#isBack()) this.#outages.end();
+    if (question.verb === 'forget') inBackground(() => this.#instead(question));
+    else this.#follow?.(question, answer);
+    return answer;
+  }
+
+  #rescue(question: Question, error: unknown): MaybePromise<Answer> {
+    if (!isStoreFault(error)) throw error;
+    this.#outages.count(error);
+    if (question.verb === 'forget') inBackground(() => this.#instead(question));
+    if (question.verb === 'forget' || question.verb === 'history') throw error;
+    return proceed(this.#instead(question.verb === 'change' ? withoutRefunds(question.changes) : question), asFallback);
+  }
+}
+
+/** A refund of nothing looks, and changes nothing. */
+function withoutRefunds(changes: readonly Change[]): Question {
+  return {
+    verb: 'change',
+    changes: changes.map((change) => (change.verb === 'refund' ? { ...change, cost: 0, spent: undefined } : change)),
+  };
+}
+
+function asFallback(answer: Answer): Answer {
+  return { ...answer, source: answer.source === FAILS_CLOSED ? answer.source : 'fallback' };
+}
+
+/** A store that can take over what another has said of a key: the memory store. */
+interface Restorable extends Store {
+  restore(key: string, policy: Policy, remaining: number, resetAfter: number, blockedFor: number): void;
+}
+
+function followerOf(to: Store, part: PartOf, share: number): Settings['follow'] {
+  if (!('restore' in to)) return undefined;
+  const store = to as Restorable;
+  return (question, { decisions, source }) => {
+    if (source !== 'store') return;
+    for (const [index, { key, policy, cost }] of checksIn(question).entries()) {
+      const decision = decisions[index]!;
+      const remaining = Math.floor(decision.remaining * share);
+      const blockedFor = blockOf(decision, ruleOf(policy), cost);
+      store.restore(key, part(policy), remaining, exactMicros(decision.resetAfter), blockedFor);
+    }
+  };
+}
+
+const FULL = new Step();
+
+/** How long the key is blocked, in microseconds: it is when this cost has to wait for longer than with everything spent just now. */
+function blockOf(decision: Decision, rule: Rule, cost: number): number {
+  if (decision.allowed || decision.remaining > 0 || decision.retryAfter === Number.POSITIVE_INFINITY) return 0;
+  const now = decidedAt(decision);
+  rule.penalize(undefined, now, rule.limit, FULL);
+  rule.transition(rule.width > 0 ? FULL.next.slice() : rule.write!(undefined, FULL), now, cost, FULL);
+  const wait = exactMicros(decision.retryAfter!);
+  return wait > FULL.retryAfter ? wait : 0;
+}
+
+function checkOptions(options: FallbackOptions): Settings {
+  const names = ['to', 'share', 'retryAfter', 'onFallback', 'onRecovered', 'warnings', 'isBack', 'clock'];
+  checkOptionNames(options, names, 'fallback');
+  const { to, share, retryAfter = DEFAULT_RETRY_AFTER, warnings, isBack, clock = systemClock } = options;
+  checkHook(options.onFallback, 'fallback.onFallback');
+  checkHook(options.onRecovered, 'fallback.onRecovered');
+  checkHook(isBack, 'fallback.isBack');
+  checkFlag(warnings, 'fallback.warnings');
+  checkClock(clock, 'fallback.clock');
+  const retryMs = parseDuration(retryAfter, 'fallback.retryAfter');
+  const warn = warnings === false ? undefined : emitWarning;
+  if (to === 'allow' || to === 'deny') {
+    if (share !== undefined) throw shareOfNothing(share);
+    const words = to === 'allow' ? 'a fallback that allows everything' : 'a fallback that denies everything';
+    const instead = answering(to, clock, toMicros(retryMs)).ask;
+    return { instead, follow: undefined, isBack, outages: () => new Outages(clock, options, warn, words) };
+  }
+  const part = checkShare(share ?? 1, 'fallback.share');
+  const target = checkTarget(to);
+  const policyPart = partOf(part);
+  const words =
+    target.place?.isShared === false
+      ? 'the memory of this process, which no other process shares,'
+      : 'the fallback store';
+  return {
+    instead: part === 1 ? (question) => target.ask(question) : sharing(target, policyPart, retryMs / 1e3),
+    follow: followerOf(target, policyPart, part),
+    isBack,
+    outages: () => new Outages(clock, options, warn, words),
+  };
+}
+
+function checkTarget(to: unknown): Store {
+  if (typeof to === 'object') return checkStore(to, 'fallback.to');
+  throw invalidOption('fallback.to', "'allow', 'deny' or a store, such as memoryStore()", to);
+}
+
+function shareOfNothing(share: unknown): Error {
+  return invalidOption('fallback.share', 'no share: only a store can allow a part of a limit', share);
+}

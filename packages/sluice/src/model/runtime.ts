@@ -1,0 +1,25 @@
+/**
+ * What the runtime offers beyond the web platform. Edge runtimes have a `process` as well, but in Next.js each of its functions throws
+ * when it is called. Only a `process` that has a version of Node is used: that of Node, Bun and Deno.
+ */
+
+interface Process {
+  readonly versions?: { readonly node?: string | undefined } | undefined;
+  emitWarning?(warning: Error): void;
+  getBuiltinModule?(name: string): unknown;
+}
+
+function nodeProcess(): Process | undefined {
+  const { process } = globalThis as { readonly process?: Process };
+  return process?.versions?.node === undefined ? undefined : process;
+}
+
+/** Prints a warning where the runtime has a place for one. Elsewhere, as in workers, `onWarning` and `onError` are the only way to hear of it. */
+export function emitWarning(warning: Error): void {
+  nodeProcess()?.emitWarning?.(warning);
+}
+
+/** A module of Node, without an import that bundlers for other runtimes would fail on. Undefined where there is none. */
+export function nodeModule(name: string): unknown {
+  return nodeProcess()?.getBuiltinModule?.(name);
+}

@@ -1,0 +1,101 @@
+/**
+ * Scripts are put together here, from the Lua of the algorithms they are for and what stands around it. A program that uses one algorithm
+ * carries the Lua of one; Redis keeps a script by its SHA-1 after the first call.
+ *
+ *     time     the clock, and when keys expire
+ *     value    how states that are one short value are read and written, for algorithms that do not bring that themselves
+ *     block    what a blocked key is told
+ *     the algorithm, or MODULES: a function for each of several
+ *     the entry: decide-one, decide-many, decide, change, history
+ */
+import type { Rule } from '../model/rule.ts';
+import type { Script } from './run-script.ts';
+import {
+  blockLua,
+  changeLua,
+  decideLua,
+  decideManyLua,
+  decideOneLua,
+  historyLua,
+  timeLua,
+  valueChangesLua,
+  valueLua,
+} from './scripts.generated.ts';
+import { sha1 } from './sha1.ts';
+
+const ENTRIES = { one: decideOneLua, many: decideManyLua, history: historyLua, decide: decideLua, change: changeLua };
+
+/** Scripts for one algorithm, and scripts for several. */
+export type SingleEntry = 'one' | 'many' | 'history';
+export type SeveralEntry = 'decide' | 'change';
+
+const ARGUMENTS = 'local x,y,z=ARGV[2]+0.0,ARGV[3]+0.0,ARGV[4]';
+const DECIDES = 'read=read,write=write,transition=transition';
+const CHANGES = 'replace=replace,seal=seal,penalize=penalize,refund=refund';
+
+const made = new Map<string, Script>();
+/** A number for each algorithm's Lua, so that a script is found by a short name. */
+const numbers = new Map<string, number>();
+
+/** The number of a rule's Lua. Rules of the same algorithm have the same. */
+export function luaNumber({ redis }: Rule): number {
+  const { lua } = redis!;
+  const known = numbers.get(lua);
+  if (known !== undefined) return known;
+  numbers.set(lua, numbers.size + 1);
+  return numbers.size;
+}
+
+export function singleScript(entry: SingleEntry, rule: Rule): Script {
+  const { lua } = rule.redis!;
+  return kept(`${entry} ${luaNumber(rule)}`, () =>
+    [...surroundings([lua], false), ARGUMENTS, entry === 'history' ? lua : decidingPart(lua), ENTRIES[entry]].join(
+      '\n',
+    ),
+  );
+}
+
+/** `rules` of different algorithms, in the order in which the arguments name them from 1 on. */
+export function severalScript(entry: SeveralEntry, rules: readonly Rule[]): Script {
+  const name = `${entry} ${rules.map(luaNumber).join(' ')}`;
+  return kept(name, () => severalSource(ENTRIES[entry], rules, entry === 'change'));
+}
+
+/** A script over several algorithms, for decisions alone or also for changes. */
+export function severalSource(entry: string, rules: readonly Rule[], changes: boolean): string {
+  const luas = rules.map(({ redis }) => redis!.lua);
+  const modules = luas.map((lua) => {
+    const functions = changes ? `${DECIDES},${CHANGES}` : DECIDES;
+    return `function(x,y,z)\n${changes ? lua : decidingPart(lua)}\nreturn{${functions}}end`;
+  });
+  return [...surroundings(luas, changes), `local MODULES={${modules.join(',')}}`, entry].join('\n');
+}
+
+function kept(name: string, make: () => string): Script {
+  let script = made.get(name);
+  if (script === undefined) {
+    const source = make();
+    script = { source, sha1: sha1(source) };
+    made.set(name, script);
+  }
+  return script;
+}
+
+function surroundings(luas: readonly string[], changes: boolean): string[] {
+  const hasValues = luas.some((lua) => !lua.includes('READS_WHOLE'));
+  return [timeLua, ...(hasValues ? [valueLua] : []), ...(hasValues && changes ? [valueChangesLua] : []), blockLua];
+}
+
+/** What a decision needs comes before what changes need: a script makes its functions anew with every call. */
+function decidingPart(lua: string): string {
+  const changes = lua.indexOf('local function penalize');
+  return changes < 0 ? lua : lua.slice(0, changes);
+}
+
+const FORGET_SOURCE =
+  "redis.call('DEL',(table.unpack or unpack)(KEYS))local t=redis.call('TIME')return string.format('%d',t[1]*1000000.0+t[2])";
+/** Removes all states that are named, and says what time it is in microseconds. */
+export const FORGET: Script = { source: FORGET_SOURCE, sha1: /* @__PURE__ */ sha1(FORGET_SOURCE) };
+
+/** Writes a key that is gone a millisecond later: whether the server can do what an attempt needs. */
+export const PROBE = "return redis.call('SET',KEYS[1],'','PX','1')";
