@@ -1,8 +1,8 @@
 /** `@sluice/server`: what the command is made of, for programs and tests that want it without a process of its own. */
 export type { Config } from './config/config.ts';
-export type { Problem } from './config/problem.ts';
 export { type ReadConfig, type ReadConfigs, readConfig, readConfigs } from './config/read-config.ts';
 export { DEFAULT_SETTINGS, type EnvoySettings } from './envoy/settings.ts';
+export type { Problem } from './files/problem.ts';
 export { type Lab, type LabOptions, openLab } from './lab/lab.ts';
 export { findPage, type Page } from './lab/page.ts';
 export type { LiveAnswer } from './service/live-view.ts';

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { algorithms } from 'sluice';
 import { describe, expect, test } from 'vitest';
 
 const folder = fileURLToPath(new URL('../', import.meta.url));
@@ -12,12 +13,14 @@ const subpaths = Object.keys(library.exports).map((name) => name.replace('.', 's
 
 /** Folder -> the folders it may import from, itself aside. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  config: ['envoy'],
-  envoy: ['config'],
-  'envoy/grpc': ['config', 'envoy'],
-  service: ['config', 'envoy'],
-  lab: ['config', 'service'],
-  cli: ['config', 'envoy', 'service', 'lab'],
+  files: [],
+  envoy: ['files'],
+  'envoy/grpc': ['files', 'envoy'],
+  config: ['files', 'envoy'],
+  service: ['files', 'config', 'envoy'],
+  lab: ['files', 'config', 'service'],
+  workers: ['files', 'config', 'service'],
+  cli: ['files', 'config', 'envoy', 'service', 'lab', 'workers'],
 };
 
 const BANS: readonly { readonly pattern: RegExp; readonly instead: string; readonly except?: readonly string[] }[] = [
@@ -26,6 +29,10 @@ const BANS: readonly { readonly pattern: RegExp; readonly instead: string; reado
   { pattern: /\bprocess\.(?!on\b|off\b)\w/, instead: 'take it as an argument', except: ['cli/terminal.ts'] },
   { pattern: /\bMath\.random\(/, instead: 'use node:crypto' },
 ];
+
+/** Who may name an algorithm: the default of Envoy's files, and the demo routes with the tutorials' names. */
+const NAMES_ALGORITHMS = ['envoy/limit.ts', 'lab/demo-config.ts'];
+const ALGORITHM_NAMES = new RegExp(`'(?:${algorithms.map(({ name }) => name).join('|')})'`);
 
 const sources = readdirSync(root, { recursive: true })
   .map(String)
@@ -53,6 +60,10 @@ describe.each(sources)('%s', (file) => {
       if (!except.includes(file)) expect(textOf(file), instead).not.toMatch(pattern);
     }
   });
+});
+
+test.each(sources.filter((file) => !NAMES_ALGORITHMS.includes(file)))('%s knows no algorithm by its name', (file) => {
+  expect(textOf(file).match(ALGORITHM_NAMES)?.[0], 'ask the declarations in files/algorithms.ts').toBeUndefined();
 });
 
 test('the package holds its command, its code and its examples, at exact versions', () => {

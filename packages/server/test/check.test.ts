@@ -1,6 +1,7 @@
 /** The endpoints for gateways: a status, all headers, and a body that says why. */
-import { type Check, memoryStore, type Store } from 'sluice';
+import { memoryStore, type Store } from 'sluice';
 import { fallback, layered } from 'sluice/layers';
+import { checksOf } from 'sluice/store';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { configOf, heapBytes, type RunningService, startService } from './support.ts';
 
@@ -16,7 +17,7 @@ describe('/v1/check/:policy', () => {
     expect([status, body.remaining]).toEqual([200, 7]);
     expect(Object.fromEntries(headers)).toMatchObject({
       'ratelimit-policy': '"api";q=10;w=10',
-      ratelimit: '"api";r=7;t=3',
+      ratelimit: '"api";r=7;t=1',
       'x-ratelimit-limit': '10',
       'x-ratelimit-remaining': '7',
       'x-ratelimit-reset': '1003',
@@ -47,7 +48,7 @@ describe('/v1/check/:policy', () => {
 
   test('deny=403 does not hide that a limiter fails closed', async () => {
     const fail = () => Promise.reject(new Error('away'));
-    const store = layered({ decide: fail, change: fail, forget: fail, history: fail }, fallback({ to: 'deny' }));
+    const store = layered({ ask: fail }, fallback({ to: 'deny' }));
     const failsClosed = { failsClosed: true, description: 'away', isUp: async () => false, close: async () => {} };
     const service = await startService({ store: { store, ...failsClosed } });
     expect((await service.get('/v1/check/api?key=a&deny=403')).status).toBe(503);
@@ -60,12 +61,11 @@ describe('/v1/check/:policy', () => {
   ])('a key is kept without the rest of %s', async (_, questionOf) => {
     const kept: string[] = [];
     const inner = memoryStore();
-    const keeps = (checks: readonly Check[]): void => void kept.push(...checks.map(({ key }) => key));
     const store: Store = {
       ...inner,
-      decide(checks, options) {
-        keeps(checks);
-        return inner.decide(checks, options);
+      ask(question) {
+        if (question.verb === 'attempt') kept.push(...checksOf(question).map(({ key }) => key));
+        return inner.ask(question);
       },
     };
     const opened = { store, description: 'test', failsClosed: false, isUp: async () => true, close: async () => {} };
@@ -181,6 +181,31 @@ describe('/v1/check, by the rules', () => {
     });
     expect(await running.get('/v1/check')).toMatchObject({ status: 400, body: { path: 'x-forwarded-uri' } });
     expect(await check('/', { 'x-api-key': 'k'.repeat(5000) })).toMatchObject({ status: 400, body: { path: 'key' } });
+  });
+
+  test('a path that may be that of two routes spends from both', async () => {
+    const config = configOf(`
+policies: { api: { algorithm: fixed-window, limit: 2, window: 1h } }
+rules: [{ key: route, policy: api }]
+`);
+    const service = await startService({ config });
+    const at = async (path: string) => (await service.get('/v1/check', { 'x-forwarded-uri': path })).status;
+    const left = async (key: string) => (await service.post('/v1/peek', { policy: 'api', key })).body.remaining;
+    expect(await at('/x%2fy/../login')).toBe(200);
+    expect([await left('path:GET /login'), await left('path:GET /x/login')]).toEqual([1, 1]);
+    expect([await at('/login'), await at('/z%2fy/../login')]).toEqual([200, 429]);
+    expect(await left('path:GET /z/login')).toBe(2);
+    await service.stop();
+  });
+
+  test('a path that can be read in hundreds of ways is refused, and nothing is spent', async () => {
+    const path = `/${'a%2f%5c%3b%3f%2e%2e;x//..%ff%c0%af%u002f%252e'.repeat(3)}`;
+    const upload = { 'x-forwarded-method': 'POST', 'x-api-key': 'k' };
+    expect(await check(path, upload)).toMatchObject({
+      status: 400,
+      body: { error: 'unreadable_path', path: 'x-forwarded-uri' },
+    });
+    expect((await running.post('/v1/peek', { policy: 'api', key: 'header:x-api-key:k' })).body.remaining).toBe(10);
   });
 
   test('403 for nginx', async () => {

@@ -1,13 +1,14 @@
 /** The command line: what it prints and how it ends, against a server and straight on Redis. */
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type RunningServer, startServer } from '../../../tools/servers/index.ts';
+import { type RunningServer, randomPort, startServer } from '../../../tools/servers/index.ts';
+import { VARIABLES } from '../src/cli/variables.ts';
 import { run } from './run.ts';
 import { CONFIG, type RunningService, startService } from './support.ts';
 
@@ -21,7 +22,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const COMMANDS = [
   ...['serve', 'check', 'explain', 'schema'],
-  ...['attempt', 'peek', 'refund', 'reset', 'block', 'unblock', 'inspect', 'top'],
+  ...['attempt', 'peek', 'refund', 'penalize', 'reset', 'block', 'unblock', 'history', 'inspect', 'errors', 'top'],
 ];
 
 const TLS_CERT = fileURLToPath(new URL('tls/localhost.pem', import.meta.url));
@@ -76,6 +77,18 @@ describe('explain', () => {
     const { spends } = JSON.parse((await run([...args, '--json'])).out);
     expect(spends[0]).toMatchObject({ key: 'header:x-api-key:abc', cost: 2, policy: { name: 'search' } });
   });
+
+  test('a path in another spelling, and one that nobody can read', async () => {
+    const explain = (path: string) => run(['explain', sample, '--request', `POST ${path}`]);
+    expect((await explain('/x%ff/%2e%2e/login')).out).toMatch(
+      /yes {2}logins\n.*key "all:ip:127\.0\.0\.1\|path:POST \/login"/,
+    );
+    const unreadable = await explain(`/${'a%2f%5c%3b%3f%2e%2e;x//..%ff%c0%af%u002f%252e'.repeat(3)}`);
+    expect([unreadable.code, unreadable.error]).toEqual([
+      2,
+      expect.stringContaining('--request: The path can be read in too many ways.'),
+    ]);
+  });
 });
 
 test.each([
@@ -128,29 +141,40 @@ test.each([
   [['attempt', 'a', '--policy', 'x', '--server', 'http://x', '--redis', 'redis://x'], 'either --server or --redis'],
   [['attempt', 'a', '--policy', 'x', '--config', 'x'], '--config goes with --redis'],
   [['block', 'a', '--policy', 'x'], 'expected --for TIME'],
+  [['attempt', 'a', '--policy', 'x', '--limit', '5'], 'there is no --limit here'],
+  [['history', 'a', '--policy', 'x', '--after', 'noon'], '--after: expected Unix time in seconds'],
+  [['errors', 'a', 'b'], 'expected one code'],
+  [['errors', 'SLUICE_TIMEUOT'], 'there is no code "SLUICE_TIMEUOT". Did you mean SLUICE_TIMEOUT?'],
+  [['serve', '--port', '65536'], '--port: expected a number from 0 to 65535'],
+  [['serve', '--allowed-hosts', 'a.example:80'], '--allowed-hosts: expected names with commas between'],
+  [['serve', '--envoy-negative-hits', 'x'], '--envoy-negative-hits: expected token or allow or refuse'],
 ])('%s is wrong usage', async (args, message) => {
   const { code, out, error } = await run(args);
   expect([code, out]).toEqual([2, '']);
   expect(error).toContain(message);
 });
 
+const LOG = '{"algorithm":"sliding-window-log","name":"log","limit":5,"window":"1h"}';
+
 /** Arguments, exit code, what is said. Each row goes on where the one before it ended. */
 const STORY: readonly (readonly [args: string, code: number, out: string | RegExp])[] = [
-  ['peek a --policy daily', 0, /^allowed: 20 of 20 left \(daily\), as good as new in 0 s$/],
-  ['attempt a --policy daily --cost 18', 0, /^allowed: 2 of 20 left \(daily\), as good as new in [\d.]+ s$/],
-  ['attempt a --policy daily --cost 3', 1, /^denied: 2 of 20 left \(daily\), try again in [\d.]+ s$/],
+  ['peek a --policy daily', 0, /^allowed: 20 of 20 left \(daily\), reset in 0 s$/],
+  ['attempt a --policy daily --cost 18', 0, /^allowed: 2 of 20 left \(daily\), reset in (1 d|2\d h \d+ min)$/],
+  ['attempt a --policy daily --cost 3', 1, /^denied: 2 of 20 left \(daily\), try again in (1 d|2\d h \d+ min)$/],
   ['attempt a --policy daily --cost 21', 1, /^denied: 2 of 20 left \(daily\), this cost never fits$/],
   ['peek a --policy daily --cost 3', 1, /^denied/],
   ['attempt a --policy daily --policy api --cost 2', 0, /^allowed: 0 of 20 left \(daily\)/],
   ['refund a --policy daily --cost 3', 0, /^done: 3 given back, 3 of 20 left \(daily\)$/],
-  ['reset a --policy daily', 0, /^done/],
+  ['penalize a --policy daily --cost 2', 0, /^done: 2 taken, 1 of 20 left \(daily\)$/],
+  ['penalize a --policy daily --cost 9', 0, /^done: 1 taken, 0 of 20 left \(daily\)$/],
+  ['reset a --policy daily', 0, /^done: the key is reset$/],
   ['attempt a --policy daily', 0, /^allowed: 19 of 20/],
-  ['block a --policy daily --for 10m', 0, /^done: blocked for 600 s$/],
+  ['block a --policy daily --for 10m', 0, /^done: blocked for 10 min$/],
   ['attempt a --policy daily', 1, /^denied/],
   ['unblock a --policy daily', 0, /^done/],
   ['attempt a --policy daily', 0, /^allowed: 18 of 20/],
   ['attempt a --policy api --plan pro --json', 0, /^\{"allowed":true,"limit":100,/],
-  ['attempt a --policy shaped --cost 2', 0, /^allowed: 1 of 3 left \(shaped\), as good as new in [\d.]+ s$/],
+  ['attempt a --policy shaped --cost 2', 0, /^allowed: 1 of 3 left \(shaped\), reset in 0\.\d+ s$/],
   [
     'attempt a --policy {"algorithm":"leaky-bucket","capacity":5,"leakRate":"1/h","mode":"shaping"}',
     0,
@@ -159,9 +183,18 @@ const STORY: readonly (readonly [args: string, code: number, out: string | RegEx
   [
     'attempt a --policy {"algorithm":"leaky-bucket","capacity":5,"leakRate":"1/h","mode":"shaping"}',
     0,
-    /^allowed: wait 3[\d.]{3,} s first, 3 of 5 left/,
+    /^allowed: wait (1 h|59 min \d+ s) first, 3 of 5 left/,
   ],
   ['attempt a --policy {"algorithm":"gcra","limit":1,"period":"1m"}', 0, /^allowed: 0 of 1 left \(gcra\)/],
+  [`attempt b --policy ${LOG} --cost 2`, 0, /^allowed: 3 of 5/],
+  [`attempt b --policy ${LOG}`, 0, /^allowed: 2 of 5/],
+  [
+    `history b --policy ${LOG}`,
+    0,
+    /^(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z {2}[123]\n)+[12] entries, 3 units allowed \(log\)$/,
+  ],
+  [`history b --policy ${LOG} --after 99999999999`, 0, /^0 entries, 0 units allowed \(log\)$/],
+  [`history nobody --policy ${LOG} --json`, 0, /^\{"policy":"log","entries":\[\],"next":null\}$/],
 ];
 
 const tell = async (target: readonly string[]): Promise<void> => {
@@ -200,16 +233,28 @@ describe('verbs against a server', () => {
   });
 
   test.each([
-    ['reset a --policy api', 'answered 401: This needs the bearer token'],
-    ['attempt a --policy nope', 'answered 400: policy: there is no policy "nope"'],
-  ])('%s fails, and says why', async (args, message) => {
+    ['reset a --policy api', 3, 'answered 401: This needs the bearer token'],
+    ['penalize a --policy api', 3, 'answered 401: This needs the bearer token'],
+    ['history a --policy api', 3, 'answered 401: This needs the bearer token'],
+    ['attempt a --policy nope', 2, 'answered 400: policy: there is no policy "nope"'],
+    ['attempt a --policy {"algorithm":"gcra"}', 2, 'answered 400: policy.limit: expected'],
+    ['history a --policy api --token secret', 2, 'answered 400:'],
+  ])('%s ends with %i, and says why', async (args, expected, message) => {
     const { code, error } = await run([...args.split(' '), '--server', running.url]);
-    expect([code, error]).toEqual([3, expect.stringContaining(message)]);
+    expect([code, error]).toEqual([expected, expect.stringContaining(message)]);
   });
 
-  test('nobody there', async () => {
-    const { code, error } = await run(['peek', 'a', '--policy', 'api', '--server', 'http://127.0.0.1:1']);
-    expect([code, error]).toEqual([3, expect.stringContaining('http://127.0.0.1:1 does not answer')]);
+  test('nobody there, in sentences', async () => {
+    const port = randomPort();
+    const rows = [
+      [`http://127.0.0.1:${port}`, 'does not answer: nothing listens there. Is sluice serve running?'],
+      ['http://127.0.0.1:1', 'port 1 belongs to another protocol, so no HTTP client asks there.'],
+      ['http://nowhere.invalid:8080', 'does not answer: the host name nowhere.invalid is not known.'],
+    ] as const;
+    for (const [url, message] of rows) {
+      const { code, error } = await run(['peek', 'a', '--policy', 'api', '--server', url]);
+      expect([code, error]).toEqual([3, expect.stringContaining(message)]);
+    }
   });
 });
 
@@ -224,7 +269,7 @@ describe('verbs straight on Redis', () => {
 
   test('without a config there are no names', async () => {
     const { code, error } = await run(['peek', 'a', '--policy', 'api', '--redis', redis.url]);
-    expect([code, error]).toEqual([3, expect.stringContaining('there is no policy "api"; there are: none')]);
+    expect([code, error]).toEqual([2, expect.stringContaining('there is no policy "api"; there are: none')]);
   });
 
   test('nobody there', async () => {
@@ -239,5 +284,62 @@ describe('verbs straight on Redis', () => {
       config,
     ]);
     expect([code, error]).toEqual([3, expect.stringMatching(/^sluice peek: .+/)]);
+  });
+});
+
+describe('errors', () => {
+  test('lists every code there is a page for, in the order of the documentation', async () => {
+    const { code, out } = await run(['errors']);
+    expect(code).toBe(0);
+    const pages = readdirSync(new URL('../../../docs/errors/', import.meta.url)).filter((name) => name !== 'README.md');
+    const listed = out
+      .trim()
+      .split('\n')
+      .map((line) => line.split(' ')[0]!);
+    expect([...listed].sort()).toEqual(pages.map((name) => name.replace('.md', '')).sort());
+    expect(out).toMatch(/^SLUICE_TIMEOUT +The store did not answer in time\.$/m);
+    expect(JSON.parse((await run(['errors', '--json'])).out)).toHaveLength(listed.length);
+  });
+
+  test.each(['SLUICE_NO_HISTORY', 'sluice_no_history', 'NO_HISTORY', 'no_history'])('%s is a page', async (name) => {
+    const page = readFileSync(new URL('../../../docs/errors/SLUICE_NO_HISTORY.md', import.meta.url), 'utf8');
+    expect(await run(['errors', name])).toEqual({ code: 0, out: page, error: '' });
+  });
+});
+
+describe('variables', () => {
+  test('those that are known are those that the commands name in their help', async () => {
+    const helps = await Promise.all(COMMANDS.map(async (name) => (await run([name, '--help'])).out));
+    const named = new Set(helps.join('\n').match(/\bSLUICE_[A-Z_]+\b/g));
+    // Given by their beginning: SLUICE_REDIS_CA, ...
+    for (const more of ['SLUICE_REDIS_CERT', 'SLUICE_REDIS_KEY', 'SLUICE_REDIS_SENTINEL_PASSWORD']) named.add(more);
+    for (const code of ['SLUICE_TIMEOUT']) named.delete(code);
+    expect([...named].sort()).toEqual([...VARIABLES].sort());
+  });
+
+  test('one that is none is told, with the one that was meant', async () => {
+    const { code, error } = await run(['check', sample], { SLUICE_CONFG: 'x', SLUICE_SEED: '1' });
+    expect([code, error]).toEqual([
+      0,
+      'sluice: The unknown variable SLUICE_CONFG is ignored. Did you mean SLUICE_CONFIG?\n',
+    ]);
+  });
+
+  test('those that Kubernetes sets for a service named sluice are not ours', async () => {
+    const links = {
+      SLUICE_SERVICE_HOST: '10.0.0.1',
+      SLUICE_SERVICE_PORT: '8080',
+      SLUICE_SERVICE_PORT_GRPC: '8081',
+      SLUICE_PORT: 'tcp://10.0.0.1:8080',
+      SLUICE_PORT_8080_TCP: 'tcp://10.0.0.1:8080',
+      SLUICE_PORT_8080_TCP_PROTO: 'tcp',
+      SLUICE_PORT_8080_TCP_PORT: '8080',
+      SLUICE_PORT_8080_TCP_ADDR: '10.0.0.1',
+    };
+    expect(await run(['check', sample], links)).toMatchObject({ code: 0, error: '' });
+    // It gets as far as the config, with the port of its own.
+    const { error } = await run(['serve', '--config', '/nowhere.yaml'], links);
+    expect(error).toContain('cannot be read');
+    expect(error).not.toMatch(/--port|unknown variable/);
   });
 });

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { problemText } from '../src/config/problem.ts';
+import { problemText } from '../src/files/problem.ts';
 import { configOf, findFiles } from '../src/service/load-config.ts';
 import { type Watch, watchConfig } from '../src/service/watch-config.ts';
 
@@ -100,6 +100,7 @@ describe('several files', () => {
 
 describe('what changes on the disk', () => {
   const told: string[] = [];
+  let isTaken = true;
   let watch: Watch;
   afterEach(() => {
     watch.stop();
@@ -113,10 +114,12 @@ describe('what changes on the disk', () => {
       found: await findFiles(paths),
       environment: {},
       intervalMs: 1e6,
-      onChange: ({ policies }) =>
+      onChange: ({ policies }) => {
         told.push(
           [...policies.values()].map(({ name, policy }) => `${name} ${'limit' in policy && policy.limit}`).join(', '),
-        ),
+        );
+        return isTaken;
+      },
       onProblems: (lines) => told.push(`problem: ${lines.join(' ').replaceAll(`${folder}/`, '')}`),
     });
   };
@@ -127,6 +130,16 @@ describe('what changes on the disk', () => {
     await watch.reload();
     return [...told];
   };
+
+  test('what is not taken is tried again with every look, until it is', async () => {
+    await watching([write('a.yaml', policies(1, 'api'))]);
+    write('a.yaml', policies(2, 'api'));
+    isTaken = false;
+    expect(await afterwards()).toEqual(['api 2', 'api 2']);
+    isTaken = true;
+    expect(await afterwards()).toEqual(['api 2']);
+    expect(await afterwards()).toEqual([]);
+  });
 
   test('a file that is written, replaced, broken and mended', async () => {
     const file = write('a.yaml', policies(1, 'api'));

@@ -12,6 +12,7 @@ import { randomPort, startServer } from '../../../tools/servers/index.ts';
 import { waitUntil } from '../../../tools/servers/wait-until.ts';
 import { runDockerfile, type Stage } from './dockerfile.ts';
 import { binary, serve, sluice } from './processes.ts';
+import { exchange } from './raw.ts';
 import { ask } from './support.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -50,18 +51,83 @@ describe('the image', () => {
     );
   };
 
-  test('starts, is healthy, answers, and ends when told to', async () => {
+  /** A container of the image, as far as there can be one: its command with its environment. */
+  const startContainer = async (environment: Record<string, string> = {}) => {
     const port = randomPort();
     const [program, ...args] = [...stage.entrypoint, ...stage.command];
-    const child = spawn(program!, args, { ...inImage(port), stdio: 'ignore' });
-    const ended = once(child, 'exit');
+    const options = inImage(port);
+    const child = spawn(program!, args, { ...options, env: { ...options.env, ...environment } });
+    let log = '';
+    child.stderr.on('data', (chunk) => {
+      log += chunk;
+    });
+    child.stdout.resume();
+    const ended = once(child, 'exit').then(([code]) => code as number | null);
     await waitUntil('it is healthy', () => isHealthy(port));
-    const url = `http://127.0.0.1:${port}/v1/attempt`;
+    const logs = () =>
+      log
+        .trim()
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line));
+    const stop = () => {
+      child.kill('SIGTERM');
+      return ended;
+    };
+    return { port, url: `http://localhost:${port}`, logs, stop };
+  };
+
+  test('starts, is healthy, answers, and ends when told to', async () => {
+    const { url, port, stop } = await startContainer();
     const body = JSON.stringify({ key: 'a', policy: { algorithm: 'fixed-window', limit: 1, window: '1h' } });
-    expect(await ask(url, { method: 'POST', body })).toMatchObject({ status: 200, body: { allowed: true } });
-    child.kill('SIGTERM');
-    expect((await ended)[0]).toBe(0);
+    expect(await ask(`${url}/v1/attempt`, { method: 'POST', body })).toMatchObject({
+      status: 200,
+      body: { allowed: true },
+    });
+    expect(await stop()).toBe(0);
     expect(await isHealthy(port)).toBe(false);
+  });
+
+  test('has the lab at /, and leaves it out with SLUICE_NO_LAB', async () => {
+    const withLab = await startContainer();
+    const page = await ask(withLab.url, {});
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    const [, script] = /src="\.?\/?(assets\/[^"]+\.js)"/.exec(page.text)!;
+    expect((await ask(`${withLab.url}/${script}`, {})).status).toBe(200);
+    expect((await ask(`${withLab.url}/api/rate-limit/gcra`, { method: 'POST' })).status).toBe(200);
+    await withLab.stop();
+    const without = await startContainer({ SLUICE_NO_LAB: 'true' });
+    expect((await ask(without.url, {})).status).toBe(404);
+    expect((await ask(`${without.url}/api/rate-limit/gcra`, { method: 'POST' })).status).toBe(404);
+    await without.stop();
+  });
+
+  test('docker compose up: on its Redis, without a token, with the lab, and told what is open', async () => {
+    const { services } = parse(read('docker-compose.yml'));
+    const redis = await startServer({ kind: 'redis', args: redisArguments(services.redis.command) });
+    const given = Object.entries<string | null>(services.sluice.environment).filter(([, value]) => value !== null);
+    const [source, target] = services.sluice.volumes[0].split(':');
+    const environment = Object.fromEntries(given) as Record<string, string>;
+    expect(environment).toEqual({ SLUICE_REDIS: 'redis://redis:6379', SLUICE_CONFIG: target });
+    const { url, logs, stop } = await startContainer({ SLUICE_REDIS: redis.url, SLUICE_CONFIG: join(root, source) });
+    expect((await ask(url, {})).status).toBe(200);
+    expect(await ask(`${url}/readyz`, {})).toMatchObject({ status: 200, body: { ready: true, store: 'up' } });
+    const reply = await ask(`${url}/v1/attempt`, { method: 'POST', body: '{"policy":"api","key":"a"}' });
+    expect(reply.body).toMatchObject({ allowed: true });
+    expect(logs()).toMatchObject([
+      {
+        level: 'warn',
+        message: expect.stringMatching(/^There is no token: everyone who reaches 0\.0\.0\.0:\d+ may ask/),
+      },
+    ]);
+    await stop();
+    await redis.stop();
+  });
+
+  test('knows the pages of errors', async () => {
+    const [program, binary] = stage.entrypoint;
+    const { stdout } = await promisify(execFile)(program!, [binary!, 'errors', 'SLUICE_TIMEOUT'], inImage(0));
+    expect(stdout).toMatch(/^# SLUICE_TIMEOUT\n/);
   });
 
   test('is not run by root, holds no sources, and says on which ports it listens', () => {
@@ -76,6 +142,13 @@ describe('the image', () => {
   });
 });
 
+/** As a shell would take it apart. */
+function redisArguments(command: string): string[] {
+  const words = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!);
+  expect(words[0]).toBe('redis-server');
+  return words.slice(1);
+}
+
 describe('docker-compose.yml', () => {
   const { services } = parse(read('docker-compose.yml'));
 
@@ -89,13 +162,10 @@ describe('docker-compose.yml', () => {
   });
 
   test('its Redis is one that the server has nothing to say about', async () => {
-    const words = [...services.redis.command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain);
-    expect(words[0]).toBe('redis-server');
-    const redis = await startServer({ kind: 'redis', args: words.slice(1) });
+    const redis = await startServer({ kind: 'redis', args: redisArguments(services.redis.command) });
+    expect(await redis.command('CONFIG', 'GET', 'maxmemory-policy')).toEqual(['maxmemory-policy', 'noeviction']);
     const [source] = services.sluice.volumes[0].split(':');
-    const { SLUICE_PROTECT } = services.sluice.environment;
     const environment = {
-      SLUICE_PROTECT,
       SLUICE_TOKEN: 'x',
       SLUICE_REDIS: redis.url,
       SLUICE_CONFIG: join(root, source),
@@ -121,6 +191,32 @@ describe('deploy/kubernetes.yaml', () => {
   test('has what it needs, once each', () => {
     const kinds = documents.map(({ kind }) => kind);
     expect(kinds).toEqual(['ConfigMap', 'Secret', 'Deployment', 'Service', 'PodDisruptionBudget']);
+  });
+
+  test('whoever reserves at one pod settles there, for as long as a hold may last', () => {
+    const { sessionAffinity, sessionAffinityConfig } = of('Service').spec;
+    const LONGEST_HOLD_SECONDS = 3600;
+    expect(sessionAffinity).toBe('ClientIP');
+    expect(sessionAffinityConfig.clientIP.timeoutSeconds).toBe(LONGEST_HOLD_SECONDS);
+  });
+
+  test('the variables that Kubernetes makes of a service do not get in, and its names do', async () => {
+    expect(template.spec.enableServiceLinks).toBe(false);
+    const { value } = container.env.find(({ name }: { name: string }) => name === 'SLUICE_ALLOWED_HOSTS');
+    const server = await serve(['--no-lab'], {
+      SLUICE_ALLOWED_HOSTS: value,
+      SLUICE_PORT_8080_TCP: 'tcp://10.0.0.1:8080',
+    });
+    const { name } = of('Service').metadata;
+    const at = async (host: string) =>
+      (await exchange(Number(new URL(server.url).port), [`GET /metrics HTTP/1.1\r\nHost: ${host}:8080\r\n\r\n`], 1))[0]!
+        .status;
+    for (const host of [name, `${name}.default`, `${name}.default.svc`, `${name}.default.svc.cluster.local`]) {
+      expect(await at(host), host).toBe(200);
+    }
+    expect(await at('evil.example')).toBe(403);
+    expect(server.logs()).toEqual([]);
+    await server.stop();
   });
 
   test('its parts mean each other', () => {

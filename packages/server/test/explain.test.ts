@@ -1,5 +1,7 @@
 /** Which rules match a request, and what it spends: the sample config, row by row. */
+
 import { readFileSync } from 'node:fs';
+import { ruleOf } from 'sluice/store';
 import { describe, expect, test } from 'vitest';
 import { explain } from '../src/config/explain.ts';
 import { readConfig } from '../src/config/read-config.ts';
@@ -81,7 +83,7 @@ const explained = (config: typeof sample, { request, headers = {}, now = NOW }: 
 test.each(ROWS)('$request $headers', (row) => {
   const { spends } = explained(sample, row);
   const told = spends.map(({ key, policy, cost }) => {
-    return `${key} ${policy.name}:${'capacity' in policy ? policy.capacity : policy.limit} ${cost}`;
+    return `${key} ${policy.name}:${ruleOf(policy).limit} ${cost}`;
   });
   expect(told).toEqual(row.spends);
 });

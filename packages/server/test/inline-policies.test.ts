@@ -1,5 +1,6 @@
 /** Any number of policies that come along with requests: each has states of its own, and none leaves anything behind. */
 import { checkPolicy, createLimiter, fixedWindow, memoryStore, type Policy, type Store } from 'sluice';
+import { checksOf } from 'sluice/store';
 import { storeContract } from 'sluice/testing';
 import { describe, expect, test } from 'vitest';
 import { inOneTable, markInline } from '../src/service/inline-policies.ts';
@@ -7,26 +8,14 @@ import { heapBytes, startService } from './support.ts';
 
 /** As if every policy had come along. */
 function allInline(store: Store): Store {
-  const marked = <T extends { readonly policy: Policy }>(items: readonly T[]): readonly T[] => {
-    for (const { policy } of items) markInline(policy);
-    return items;
-  };
-  const { one } = store.decide;
   return {
-    decide: Object.assign<Store['decide'], object>((checks, options) => store.decide(marked(checks), options), {
-      one: (key: string, policy: Policy, cost: number) => {
-        markInline(policy);
-        return one!(key, policy, cost);
-      },
-    }),
-    change: (changes) => store.change(marked(changes)),
-    forget(key, policies) {
-      for (const policy of policies) markInline(policy);
-      return store.forget(key, policies);
-    },
-    history(key, policy) {
-      markInline(policy);
-      return store.history(key, policy);
+    ...store,
+    ask(question) {
+      if (question.verb === 'attempt') for (const { policy } of checksOf(question)) markInline(policy);
+      if (question.verb === 'change') for (const { policy } of question.changes) markInline(policy);
+      if (question.verb === 'forget') for (const policy of question.policies) markInline(policy);
+      if (question.verb === 'history') markInline(question.policy);
+      return store.ask(question);
     },
   };
 }

@@ -12,6 +12,8 @@ const PREFIX = 'sluice';
 const KEYS: readonly string[] = [
   ...['{victim}', 'victim}', '{victim', 'victim}:api', '{victim}:api', 'victim:api', ':victim', 'victim:', 'x}{victim'],
   ...[
+    'sluice:{victim}2t:api',
+    'victim}2t:api',
     'sluice:{victim}t:api',
     'victim}t:api',
     '{victim}t:api',

@@ -189,7 +189,7 @@ describe('sessions', () => {
     expect((await ann('token-bucket')).allowed).toBe(false);
     expect((await bob('token-bucket')).remaining).toBe(9);
     const { headers } = await running.post('/api/rate-limit/gcra', '');
-    expect(headers.get('set-cookie')).toMatch(/^sluice_lab=[\w-]{22}; Path=\/; HttpOnly; SameSite=Lax$/);
+    expect(headers.get('set-cookie')).toMatch(/^sluice_lab=[\w-]{22}; Path=\/; HttpOnly; SameSite=Strict$/);
   });
 
   test('who comes with a cookie gets no other one', async () => {

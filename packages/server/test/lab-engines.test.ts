@@ -112,18 +112,18 @@ test('the raw state in memory is what a look says, and no command is counted', a
   expect(body.commands).toEqual([0, 0, 0]);
   expect(body.raw[0]).toMatchObject({ type: 'a list of admissions', ttlMs: 3_600_000, memoryBytes: null });
   expect(body.raw[0].value).toMatch(/^\d{10}\.\d{6}$/);
-  expect(body.raw[2].reading).toMatch(/^remaining 1, as good as new in (2400000|239\d{4}) ms$/);
+  expect(body.raw[2].reading).toMatch(/^1 left, resets in (2400|239\d\.\d+) s$/);
 });
 
 describe('the raw state on Redis', () => {
   /** What each card's state is after two attempts. */
   const READINGS: Readonly<Record<Card, RegExp>> = {
-    fixed: /^window from [\d:.]+ UTC, count 2$/,
-    log: /^2 entries, newest [\d:.]+ UTC$/,
-    counter: /^window from [\d:.]+ UTC, count 2, previous 0$/,
-    tokens: /^tokens 1(\.\d+)? at [\d:.]+ UTC$/,
-    policing: /^level (2|1\.9+\d*) at [\d:.]+ UTC$/,
-    shaping: /^next free slot [\d:.]+ UTC$/,
+    fixed: /^window start [\d:.]+ UTC, count 2$/,
+    log: /^2 units in (1 entry|2 entries), newest [\d:.]+ UTC$/,
+    counter: /^window start [\d:.]+ UTC, current 2, previous 0$/,
+    tokens: /^spent (2|1\.9+\d*), at [\d:.]+ UTC$/,
+    policing: /^level (2|1\.9+\d*), at [\d:.]+ UTC$/,
+    shaping: /^next free [\d:.]+ UTC$/,
     gcra: /^theoretical arrival [\d:.]+ UTC$/,
   };
 
@@ -132,7 +132,7 @@ describe('the raw state on Redis', () => {
     const { body } = await ann.attempt([card, card]);
     const raw = body.raw[1];
     expect(raw.reading).toMatch(READINGS[card]);
-    expect(raw.key).toMatch(new RegExp(`^mine-lab:\\{${ann.id()}:everyone\\}\\w(:${card})?$`));
+    expect(raw.key).toMatch(new RegExp(`^mine-lab:\\{${ann.id()}:everyone\\}2\\w(:${card})?$`));
     const [type, pttl, usage] = await Promise.all([
       redis.command('TYPE', raw.key),
       redis.command('PTTL', raw.key),
@@ -142,6 +142,15 @@ describe('the raw state on Redis', () => {
     expect(raw.ttlMs).toBeGreaterThanOrEqual(Number(pttl));
     if (/^\d+$/.test(raw.value)) expect(raw.value).toBe(await redis.command('GET', raw.key));
     else expect(raw.value).toContain('\\x');
+  });
+
+  test('a log tells how many units it holds, also when many of them share an entry', async () => {
+    const policy = { ...POLICIES.log, limit: 10 };
+    const { body } = await player('redis').post('/api/lab/attempt', {
+      engine: 'redis',
+      attempts: [{ card: 'log', policy, cost: 10 }],
+    });
+    expect(body.raw[0].reading).toMatch(/^10 units in 1 entry, newest [\d:.]+ UTC$/);
   });
 
   test('commands are those of this attempt, whoever else is busy', async () => {
@@ -195,9 +204,9 @@ describe('the raw state on Redis', () => {
     const { id, post } = player('redis');
     const { body } = await post('/api/rate-limit/fixed-window/burst', { count: 11, config: { windowSeconds: 3600 } });
     expect(body.map(({ allowed }: { allowed: boolean }) => allowed)).toEqual([...Array(10).fill(true), false]);
-    expect(await redis.command('EXISTS', `mine-lab:{demo:${id()}}f`)).toBe(1);
+    expect(await redis.command('EXISTS', `mine-lab:{demo:${id()}}2f:fixed-window`)).toBe(1);
     await post('/api/rate-limit/reset', '');
-    expect(await redis.command('EXISTS', `mine-lab:{demo:${id()}}f`)).toBe(0);
+    expect(await redis.command('EXISTS', `mine-lab:{demo:${id()}}2f:fixed-window`)).toBe(0);
   });
 });
 
@@ -238,6 +247,23 @@ test('a Redis that is away is a 503 for the engine, while the demo goes on in me
   expect((await service.post('/api/rate-limit/gcra', '')).body).toMatchObject({ allowed: true, remaining: 9 });
   await service.stop();
   there.close();
+});
+
+test('a Redis that hangs is a 503 with a sentence, not a request that never ends', async () => {
+  const hung = await startServer({ kind: 'redis' });
+  const there = await openLab(
+    { redis: hung.url, patienceMs: 200 },
+    jsonLog(() => {}),
+  );
+  const service = await startService({ beside: there });
+  process.kill(hung.pid, 'SIGSTOP');
+  const attempts = [{ card: 'a', policy: POLICIES.gcra }];
+  const { status, body } = await service.post('/api/lab/attempt', { engine: 'redis', attempts });
+  expect([status, body.error]).toEqual([503, 'store_unavailable']);
+  process.kill(hung.pid, 'SIGCONT');
+  await service.stop();
+  there.close();
+  await hung.stop();
 });
 
 test('on a cluster the demo plays as well, but nobody looks into it', async () => {

@@ -159,7 +159,7 @@ describe('sluice serve', () => {
     const server = await serve([]);
     expect(server.greeting).toContain(`The lab: ${server.url}/\n`);
     const { status, text } = await ask(`${server.url}/`, {});
-    expect([status, text.includes('<title>Sluice lab</title>')]).toEqual([200, true]);
+    expect([status, /<title>[^<]+ · Sluice<\/title>/.test(text)]).toEqual([200, true]);
     const assets = [...text.matchAll(/(?:src|href)="\.?\/(assets\/[^"]+)"/g)].map(([, path]) => path);
     expect(assets.length).toBeGreaterThan(1);
     for (const asset of assets) expect((await ask(`${server.url}/${asset}`, {})).status).toBe(200);

@@ -63,7 +63,7 @@ test('twelve thousand requests, one after the other without waiting, leave nothi
   await sendMalformed(10_000, seed + 1);
   await closed(before);
   expect(heapBytes() - heapBefore).toBeLessThan(3 * 2 ** 20);
-  expect(store.stats()).toEqual({ keys: 0, evicted: 0 });
+  expect(store.stats()).toEqual({ keys: 0, bytes: 0, evicted: 0 });
   expect(service.logs).toEqual([]);
   expect((await ask(rawRequest('GET /metrics', []))).body).toContain('sluice_holds 0\n');
 });

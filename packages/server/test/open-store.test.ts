@@ -1,10 +1,12 @@
 /** Who answers in the place of Redis: one for all, and in time for those who do not wait long. */
+import { Redis } from 'ioredis';
 import { createLimiter, fixedWindow, type Store } from 'sluice';
+import { redisStore } from 'sluice/ioredis';
 import { expect, test } from 'vitest';
 import { startServer } from '../../../tools/servers/index.ts';
 import { jsonLog } from '../src/service/log.ts';
 import { Metrics } from '../src/service/metrics.ts';
-import { openStore } from '../src/service/open-store.ts';
+import { cachedTogether, openStore } from '../src/service/open-store.ts';
 
 const log = jsonLog(() => {});
 const attempt = (store: Store) =>
@@ -39,4 +41,24 @@ test('one deadline that is given is for all', async () => {
   );
   expect(hurried).toBe(store);
   await close();
+});
+
+test('what is given back by one way is no longer denied by the other', async () => {
+  const redis = await startServer({ kind: 'redis' });
+  const client = new Redis(redis.url);
+  const bare = () => redisStore(client, { raw: true });
+  const { store, hurried } = cachedTogether(bare(), bare());
+  const policy = fixedWindow({ limit: 1, window: '1d', align: 'first' });
+  const limiters = [store, hurried].map((each) => createLimiter({ policy, store: each }));
+  await limiters[0]!.attempt('ann');
+  for (const one of limiters) {
+    for (const other of limiters) {
+      const sources = [await one.attempt('ann'), await one.attempt('ann')].map(({ source }) => source);
+      expect(sources).toEqual(['store', 'deny-cache']);
+      await other.refund('ann');
+      expect(await one.attempt('ann')).toMatchObject({ allowed: true, source: 'store' });
+    }
+  }
+  client.disconnect();
+  await redis.stop();
 });

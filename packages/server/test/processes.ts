@@ -20,6 +20,7 @@ export function sluice(...args: readonly string[]): Promise<Ended> {
 }
 
 export interface ServingProcess {
+  readonly pid: number;
   readonly url: string;
   readonly greeting: string;
   logs(): Record<string, unknown>[];
@@ -34,7 +35,7 @@ export async function serve(
   environment: Record<string, string> = {},
 ): Promise<ServingProcess> {
   const child = spawn(process.execPath, [binary, 'serve', '--port', '0', ...args], {
-    env: { ...process.env, ...environment },
+    env: { ...process.env, REDIS_URL: '', ...environment },
   });
   let [out, logs] = ['', ''];
   child.stderr.on('data', (chunk) => {
@@ -50,6 +51,7 @@ export async function serve(
     void ended.then((code) => reject(new Error(`ended with ${code}: ${logs}`)));
   });
   return {
+    pid: child.pid!,
     url,
     get greeting() {
       return out;

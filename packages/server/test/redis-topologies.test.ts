@@ -1,12 +1,12 @@
 /** The service on every kind of Redis there is: a cluster, behind sentinels, over TLS, with a password. All of them real. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   findServer,
+  freePort,
   type RunningCluster,
   type RunningSentinel,
   type RunningServer,
@@ -259,14 +259,4 @@ describe('over TLS', () => {
 
 function sum(numbers: readonly unknown[]): number {
   return numbers.reduce<number>((total, number) => total + Number(number), 0);
-}
-
-/** Another one than startServer takes, for the second door of one server. */
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }

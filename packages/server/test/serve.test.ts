@@ -28,7 +28,7 @@ test('says where it listens, where its state is and what it limits', async () =>
     /^Sluice listens on http:\/\/127\.0\.0\.1:\d+, its state is in the memory of this process/,
   );
   expect(server.greeting).toContain('  api: token-bucket capacity 100, refillRate 10/s\n');
-  expect(server.greeting).toContain('search: gcra limit 60, period 60 s, capacity 10 (shadow)');
+  expect(server.greeting).toContain('search: gcra limit 60, period 1 min, capacity 10 (shadow)');
   await server.stop();
 });
 
@@ -188,7 +188,8 @@ describe('on Redis', () => {
 
     const back = await startServer({ kind: 'redis', port: Number(new URL(own.url).port) });
     expect((await eventually(attempt, ({ body }) => body.source === 'store')).body.source).toBe('store');
-    expect(await storeUp()).toBe(true);
+    // Each worker finds out by itself.
+    expect(await eventually(storeUp, (isUp) => isUp)).toBe(true);
     await server.stop();
     await back.stop();
   });
@@ -205,7 +206,7 @@ describe('on Redis', () => {
   test('starts without Redis, and says so', async () => {
     const server = await serve(['--config', file, '--redis', 'redis://:secret@127.0.0.1:1', '--fallback', 'deny']);
     expect(server.greeting).toContain('its state is on Redis at redis://127.0.0.1:1.');
-    expect(server.logs()[0]).toMatchObject({ level: 'warn', message: 'Redis does not answer yet' });
+    expect(server.logs()[0]).toMatchObject({ level: 'warn', message: expect.stringContaining('not ready until') });
     expect((await ask(`${server.url}/readyz`, {})).status).toBe(503);
     expect((await ask(`${server.url}/v1/check/api?key=a`, {})).status).toBe(503);
     await server.stop();
@@ -222,4 +223,42 @@ test('a log that nobody reads any more does not end the server', async () => {
   }
   child.kill('SIGTERM');
   expect(await once(child, 'exit')).toEqual([0, null]);
+});
+
+test('tells at the start of variables that are none, and of what is open to others', async () => {
+  const server = await serve(['--host', '0.0.0.0', '--no-lab'], { SLUICE_PROT: '8080', SLUICE_TOKENS: 'x' });
+  expect(server.logs().map(({ level, message }) => [level, message])).toEqual([
+    ['warn', 'The unknown variable SLUICE_PROT is ignored. Did you mean SLUICE_PORT?'],
+    ['warn', 'The unknown variable SLUICE_TOKENS is ignored. Did you mean SLUICE_TOKEN?'],
+    [
+      'warn',
+      expect.stringMatching(
+        /^There is no token: everyone who reaches 0\.0\.0\.0:0 may ask, and may refund, penalize, reset/,
+      ),
+    ],
+  ]);
+  await server.stop();
+  const guarded = await serve(['--host', '0.0.0.0', '--no-lab'], { SLUICE_TOKEN: 'secret' });
+  expect(guarded.logs()).toEqual([]);
+  await guarded.stop();
+});
+
+test('a port that is taken, forbidden or none, and an address that is not ours, in sentences', async () => {
+  const first = await serve(['--no-lab']);
+  const { port } = new URL(first.url);
+  const rows: readonly (readonly [args: readonly string[], code: number, message: string | RegExp])[] = [
+    [
+      ['--port', port],
+      3,
+      `sluice serve: Port ${port} of 127.0.0.1 is taken by another program (EADDRINUSE). Choose another one with --port`,
+    ],
+    [['--host', '192.0.2.1', '--port', '0'], 3, 'sluice serve: This machine has no address 192.0.2.1 (EADDRNOTAVAIL).'],
+    [['--port', '70000'], 2, '--port: expected a number from 0 to 65535, got "70000"'],
+    [['--port', '-1'], 2, ''],
+  ];
+  for (const [args, code, message] of rows) {
+    const ended = await sluice('serve', '--no-lab', ...args);
+    expect([args, ended.code, ended.error]).toEqual([args, code, expect.stringContaining(String(message))]);
+  }
+  await first.stop();
 });

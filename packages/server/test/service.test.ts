@@ -21,11 +21,11 @@ describe('the token', () => {
   const routes = ROUTES.flatMap(({ methods, path, access }) =>
     methods.map((method) => [method, path, access] as const),
   );
-  const CHANGES = ['/v1/refund', '/v1/reset', '/v1/block', '/v1/unblock'];
+  const CHANGES = ['/v1/refund', '/v1/penalize', '/v1/reset', '/v1/block', '/v1/unblock'];
 
   test.each(routes)('%s %s (%s)', async (method, path, access) => {
     expect(access === 'change').toBe(CHANGES.includes(path));
-    expect(access === 'see-keys').toBe(path === '/v1/live');
+    expect(access === 'see-keys').toBe(['/v1/live', '/v1/history'].includes(path));
     for (const protect of ['changes', 'everything'] as const) {
       const service = await startService({ token: 'secret', protect });
       const isGuarded = access === 'change' || access === 'see-keys' || (access === 'use' && protect === 'everything');
@@ -99,7 +99,7 @@ test.each([
 describe('a store that fails', () => {
   const failing = (error: unknown) => {
     const fail = () => Promise.reject(error);
-    const store = { decide: fail, change: fail, forget: fail, history: fail };
+    const store = { ask: fail };
     return { store, description: 'broken', failsClosed: true, isUp: async () => false, close: async () => {} };
   };
 
@@ -191,7 +191,7 @@ describe('the description at /openapi.json', () => {
     '%s refuses as described, without the token and while the store is away',
     async (path) => {
       const away = () => Promise.reject(new Error('away'));
-      const store = layered({ decide: away, change: away, forget: away, history: away }, fallback({ to: 'deny' }));
+      const store = layered({ ask: away }, fallback({ to: 'deny' }));
       const opened = { store, failsClosed: true, description: 'away', isUp: async () => false, close: async () => {} };
       const locked = await startService({ token: 'secret', protect: 'everything', store: opened });
       for (const [method, operation] of Object.entries(paths[path]!)) {

@@ -1,5 +1,6 @@
 /** Both ports over TLS, by the real command: who is shown what, and who is let in. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -65,6 +66,21 @@ describe('a certificate', () => {
     expect(await rateLimitOf(server, {})).toBe(status.UNAVAILABLE);
     await server.stop();
     expect(server.logs().map(({ message }) => message)).toEqual(['draining', 'ended']);
+  });
+
+  test('makes the cookie of the lab a secure one; and any name will do, because the certificate says which are its own', async () => {
+    const server = await serve(['--config', config, ...TLS]);
+    const { statusCode, headers } = await new Promise<IncomingMessage>((resolve, reject) => {
+      const options = { ca, method: 'POST', agent: false, headers: { host: 'limits.example.com' } } as const;
+      request(`${server.url}/api/rate-limit/gcra`, { ...options, servername: 'localhost' }, (response) => {
+        resolve(response.resume());
+      })
+        .on('error', reject)
+        .end();
+    });
+    expect(statusCode).toBe(200);
+    expect(headers['set-cookie']).toEqual([expect.stringMatching(/; HttpOnly; SameSite=Strict; Secure$/)]);
+    await server.stop();
   });
 
   test('of clients, where an authority for them is given', async () => {

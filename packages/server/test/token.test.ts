@@ -10,6 +10,7 @@ const SPENT = 3;
 const SUBJECT = { policy: 'api', key: 'victim' };
 const BODIES: Readonly<Record<string, object>> = {
   '/v1/refund': { ...SUBJECT, cost: SPENT },
+  '/v1/penalize': { ...SUBJECT, cost: SPENT },
   '/v1/reset': SUBJECT,
   '/v1/block': { ...SUBJECT, duration: '1h' },
   '/v1/unblock': SUBJECT,
@@ -166,6 +167,8 @@ test('with the token each of them does change something', async () => {
   await change('/v1/refund');
   expect((await peek()).remaining).toBe(10);
   await service.post('/v1/attempt', { ...SUBJECT, cost: SPENT });
+  await change('/v1/penalize');
+  expect((await peek()).remaining).toBe(10 - 2 * SPENT);
   await change('/v1/reset');
   expect((await peek()).remaining).toBe(10);
   await change('/v1/block');

@@ -10,18 +10,31 @@ import { type RunningService, startService } from './support.ts';
 
 const keys = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ policy: 'api', key: `key ${index}`, count: count - index, error: 0 }));
-const policy = (name: string, allowed: number, denied: number, shadow = false) => ({
-  ...{ name, shadow, allowed, denied },
+const rates = (allowed: number, denied: number) => ({
+  ...{ allowed, denied },
   allowedPerSecond: allowed / 10,
   deniedPerSecond: denied / 10,
   deniedShare: allowed + denied === 0 ? 0 : denied / (allowed + denied),
 });
+const policy = (name: string, allowed: number, denied: number, wouldDeny?: number) => ({
+  ...{ name, shadow: wouldDeny !== undefined, limits: null, deniedByOthers: 0 },
+  ...rates(allowed, denied),
+  wouldDeny: wouldDeny ?? 0,
+  wouldDenyPerSecond: (wouldDeny ?? 0) / 10,
+  wouldDenyShare: (wouldDeny ?? 0) / (allowed || 1),
+});
 const VIEW: LiveAnswer = {
   at: Date.parse('2026-11-16T14:03:22Z') / 1e3,
   seconds: 10,
-  policies: [policy('idle', 0, 0), policy('api', 300, 100), policy('trial', 5, 10, true)],
-  store: { p50Ms: 0.2145, p99Ms: 12.3, fallbackShare: 0.015 },
-  top: { denied: [{ policy: 'api', key: 'eve\x1b[2J\nann', count: 90, error: 4 }], busiest: keys(100) },
+  requests: rates(305, 100),
+  policies: [policy('idle', 0, 0), policy('api', 300, 100), policy('trial', 15, 0, 10)],
+  store: { p50Ms: 0.2145, p99Ms: 12.3, fallbackShare: 0.015, state: 'up', since: 0, description: 'test' },
+  top: {
+    denied: [{ policy: 'api', key: 'eve\x1b[2J\nann', count: 90, error: 4 }],
+    busiest: keys(100),
+    wouldDeny: [],
+  },
+  history: [],
 };
 const ESCAPE = '\x1b';
 const url = 'http://127.0.0.1:8080';
@@ -33,10 +46,10 @@ describe('a window', () => {
       'sluice top   http://127.0.0.1:8080   the last 10.0 s   14:03:22',
       'store   p50 0.21 ms   p99 12 ms   answered by a fallback 1.5 %',
       '',
-      'POLICY          ALLOWED/S  DENIED/S  DENIED',
-      'api                  30.0      10.0  25.0 %',
-      'trial (shadow)        0.5       1.0  66.7 %',
-      'idle                  0.0       0.0   0.0 %',
+      'POLICY                      ALLOWED/S  DENIED/S  DENIED',
+      'api                              30.0      10.0  25.0 %',
+      'trial (shadow: would deny)        1.5       1.0  66.7 %',
+      'idle                              0.0       0.0   0.0 %',
       '',
       'MOST DENIED  POLICY  KEY',
       '        ~90  api     eve\\x1b[2J\\x0aann',
@@ -67,9 +80,17 @@ describe('a window', () => {
   });
 });
 
+test('says that numbers of workers are missing', () => {
+  const view = { ...VIEW, workers: { count: 4, silent: [2, 3] } };
+  const words = 'without 2 of 4 workers, which did not answer';
+  expect(topLines({ url, view }, { columns: 200, rows: 24 })[1]).toContain(words);
+  expect(topLine(view)).toContain(words);
+  expect(topLine({ ...VIEW, workers: { count: 4, silent: [] } })).toBe(topLine(VIEW));
+});
+
 test('a line for logs and pipes', () => {
   expect(topLine(VIEW)).toBe(
-    '14:03:22  allowed 30.5/s  denied 11.0/s (26.5 %)  p50 0.21 ms  p99 12 ms  fallback 1.5 %  most denied eve\\x1b[2J\\x0aann (api, 90)',
+    '14:03:22  allowed 30.5/s  denied 10.0/s (24.7 %)  p50 0.21 ms  p99 12 ms  fallback 1.5 %  most denied eve\\x1b[2J\\x0aann (api, 90)',
   );
 });
 

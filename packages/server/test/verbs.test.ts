@@ -1,4 +1,5 @@
 /** The API over a real socket: what each verb does, one at a time and several at once. */
+import { request } from 'node:http';
 import { createLimiter, fixedWindow, memoryStore } from 'sluice';
 import { fallback, layered } from 'sluice/layers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -96,7 +97,7 @@ describe.each([
   ['no', 'deny'],
 ] as const)('while the store is away and %s answers instead', (_, to) => {
   const away = () => Promise.reject(new Error('away'));
-  const store = layered({ decide: away, change: away, forget: away, history: away }, fallback({ to }));
+  const store = layered({ ask: away }, fallback({ to }));
   const opened = { store, description: 'away', failsClosed: false, isUp: async () => false, close: async () => {} };
 
   test.each([
@@ -139,6 +140,22 @@ test('several at once: each has its own answer, in order', async () => {
   ]);
 });
 
+/** From another address of this machine. */
+function reserveFrom(port: number, localAddress: string, authorization: string, body: object) {
+  return new Promise<{ status: number; body: { message?: string } }>((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', authorization };
+    request({ port, localAddress, host: '127.0.0.1', method: 'POST', path: '/v1/reserve', headers }, (response) => {
+      let text = '';
+      response.on('data', (chunk) => {
+        text += chunk;
+      });
+      response.on('end', () => resolve({ status: response.statusCode!, body: JSON.parse(text) }));
+    })
+      .on('error', reject)
+      .end(JSON.stringify(body));
+  });
+}
+
 describe('holds', () => {
   const reserve = (more: object = {}) => running.post('/v1/reserve', { policy: 'api', key: 'a', cost: 8, ...more });
 
@@ -151,8 +168,8 @@ describe('holds', () => {
 
   test('are counted as long as they can be settled', async () => {
     const limiter = createLimiter({ policy: fixedWindow({ limit: 9, window: '1d' }) });
-    const holds = new Holds(9);
-    for (const ttlMs of [1, 3_600_000]) await holds.add(ttlMs, () => limiter.reserve('a'));
+    const holds = new Holds({ most: 9, mostPerCaller: 9 });
+    for (const ttlMs of [1, 3_600_000]) await holds.add('ann', ttlMs, () => limiter.reserve('a'));
     await new Promise((resolve) => setTimeout(resolve, 5));
     expect(holds.size).toBe(1);
   });
@@ -162,11 +179,54 @@ describe('holds', () => {
     await running.post('/v1/settle', { hold: body.hold, actual: 0 });
     const again = await running.post('/v1/settle', { hold: body.hold, actual: 0 });
     expect(again).toMatchObject({ status: 404, body: { error: 'unknown_hold', path: 'hold' } });
+    expect(again.body.message).toMatch(/A hold lives in the server that made it: .*sessionAffinity/);
   });
 
   test('denied holds nothing', async () => {
     await reserve();
     expect((await reserve()).body).toMatchObject({ allowed: false, hold: null });
+  });
+
+  test('of cost 0 hold nothing, take no place, and say what is left', async () => {
+    const small = await startService({ maxHolds: 1 });
+    const looks = Array(256).fill({ policy: 'api', key: 'a', cost: 0, ttl: 3600 });
+    const { body } = await small.post('/v1/reserve', looks);
+    expect(new Set(body.map(({ hold }: { hold: unknown }) => hold))).toEqual(new Set([null]));
+    expect(body[255]).toMatchObject({ allowed: true, remaining: 10, cost: 0 });
+    expect((await small.get('/metrics')).text).toContain('sluice_holds 0\n');
+    expect((await small.post('/v1/reserve', { policy: 'api', key: 'a' })).body.hold).toEqual(expect.any(String));
+    await small.stop();
+  });
+
+  test('one caller cannot take the places of others: neither by address nor by the token', async () => {
+    const small = await startService({ maxHolds: 5, maxHoldsPerCaller: 2, token: 'secret' });
+    const daily = { policy: 'daily', key: 'a', ttl: 3600 };
+    const from = (localAddress: string, authorization = '') =>
+      reserveFrom(small.port, localAddress, authorization, daily);
+    const statuses = async (count: number, ...caller: Parameters<typeof from>) =>
+      (await Promise.all(Array.from({ length: count }, () => from(...caller)))).map(({ status }) => status).sort();
+    expect(await statuses(4, '127.0.0.1')).toEqual([200, 200, 503, 503]);
+    // Whoever makes up tokens is still the same address.
+    expect(await statuses(2, '127.0.0.1', 'Bearer other')).toEqual([503, 503]);
+    expect(await statuses(1, '127.0.0.2')).toEqual([200]);
+    expect(await statuses(3, '127.0.0.1', 'Bearer secret')).toEqual([200, 200, 503]);
+    const full = await from('127.0.0.3');
+    expect([full.status, full.body.message]).toEqual([503, expect.stringMatching(/^There are 5 holds/)]);
+    expect((await from('127.0.0.1')).body.message).toMatch(/^You have 2 holds that are not settled/);
+    expect((await small.post('/v1/peek', { policy: 'daily', key: 'a' })).body.remaining).toBe(15);
+    await small.stop();
+  });
+
+  test('give their place back when they are settled, denied or fail', async () => {
+    const small = await startService({ maxHolds: 1 });
+    const subject = { policy: 'api', key: 'a' };
+    for (let time = 0; time < 3; time++) {
+      const { body } = await small.post('/v1/reserve', subject);
+      expect((await small.post('/v1/settle', { hold: body.hold, actual: 0 })).status).toBe(200);
+      expect((await small.post('/v1/reserve', { ...subject, cost: 99 })).body.hold).toBeNull();
+      expect((await small.post('/v1/reserve', { ...subject, cost: 2 ** 53 })).status).toBe(400);
+    }
+    await small.stop();
   });
 
   test('are bounded, and refused before anything is spent', async () => {

@@ -1,6 +1,7 @@
 /** `sluice check`: everything that is wrong with files, before a server reads them. */
-import { type FileProblem, problemText } from '../config/problem.ts';
+
 import type { HeldByFile } from '../config/read-config.ts';
+import { type FileProblem, problemText } from '../files/problem.ts';
 import { configOf, findFiles } from '../service/load-config.ts';
 import { type Command, parseArguments } from './command.ts';
 import { EXIT, UsageError } from './terminal.ts';

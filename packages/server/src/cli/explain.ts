@@ -1,6 +1,8 @@
 /** `sluice explain`: which rules of a file match a request, and why. Asks no store and spends nothing. */
 import type { RequestView } from 'sluice/http';
-import { explain } from '../config/explain.ts';
+import type { Config } from '../config/config.ts';
+import { type Explanation, explain } from '../config/explain.ts';
+import { UnreadablePath } from '../config/request-paths.ts';
 import { explainDescriptors } from '../envoy/explain.ts';
 import type { Descriptor } from '../envoy/request.ts';
 import { loadConfig } from '../service/load-config.ts';
@@ -43,11 +45,20 @@ Examples:
     if (flags.text('domain') !== undefined) return explainEnvoy(flags, terminal);
     const view = viewOf(flags.text('request'), flags.texts('header'), flags.text('ip') ?? '127.0.0.1');
     const { config } = await loadConfig(flags.words, terminal.environment);
-    const { rules, spends, text } = explain(config, view, Date.now());
+    const { rules, spends, text } = explained(config, view);
     terminal.out(flags.has('json') ? JSON.stringify({ rules, spends }, undefined, 2) : text);
     return EXIT.ok;
   },
 };
+
+/** A server would refuse such a path. */
+function explained(config: Config, view: RequestView): Explanation {
+  try {
+    return explain(config, view, Date.now());
+  } catch (error) {
+    throw error instanceof UnreadablePath ? new UsageError(`--request: ${error.message}`) : error;
+  }
+}
 
 async function explainEnvoy(flags: Arguments, terminal: Terminal): Promise<number> {
   const descriptors = flags.texts('descriptor').map(descriptorOf);

@@ -1,6 +1,6 @@
 /** What the service says about itself when it listens. */
 import type { Config } from '../config/config.ts';
-import { policyText } from '../config/explain.ts';
+import { policyText } from '../files/policy-text.ts';
 
 export interface Greeting {
   readonly url: string;

@@ -1,9 +1,10 @@
 /** `sluice inspect`: what Redis holds of a key, decoded. Spends and changes nothing. */
+import { roughTime } from '../files/time-text.ts';
 import { readStates, type SeenState } from '../service/inspect-key.ts';
 import { loadConfig } from '../service/load-config.ts';
+import { stateText } from '../service/state-text.ts';
 import { type Command, type Flags, parseArguments } from './command.ts';
 import { REDIS_FLAGS, REDIS_HELP, redisTarget } from './redis-flags.ts';
-import { ageText, stateText } from './state-text.ts';
 import { shortened, table } from './table.ts';
 import { EXIT, UsageError } from './terminal.ts';
 import { onRedis } from './verb-target.ts';
@@ -23,13 +24,13 @@ export const inspectCommand: Command = {
 Reads and decodes every state of the key, of whatever algorithm, and changes nothing. It looks for them with SCAN, through all keys of the
 server; with --policy and --config it knows their names and does not.
 
-  --redis ADDRESS     as for sluice serve (SLUICE_REDIS)
+  --redis ADDRESS     as for sluice serve (SLUICE_REDIS, or else REDIS_URL)
   --policy NAME       only this policy; may be repeated
   --config PATH       the numbers of the policies: then it says also how much is left (SLUICE_CONFIG)
 ${REDIS_HELP}
   --json              everything as JSON, with each entry of a log and the raw value in base64
 
-Exit codes: 0 there is a state, 1 there is none: the key is as good as new, 2 wrong usage, 3 failed.
+Exit codes: 0 there is a state, 1 there is none: nothing is spent, 2 wrong usage, 3 failed.
 
 Examples:
   sluice inspect user:42 --redis redis://localhost:6379
@@ -39,7 +40,7 @@ Examples:
     const flags = parseArguments(args, FLAGS, terminal);
     const [key] = flags.words;
     if (key === undefined || flags.words.length > 1) throw new UsageError('expected one key');
-    const target = await redisTarget(flags);
+    const target = await redisTarget(flags, terminal.environment);
     if (target === undefined)
       throw new UsageError('expected --redis ADDRESS: only Redis holds states that can be read');
     const paths = flags.texts('config');
@@ -57,18 +58,19 @@ Examples:
   },
 };
 
-function jsonOf({ value, ...rest }: SeenState): object {
+function jsonOf({ value, ...state }: SeenState): object {
+  const { times: _, ...rest } = 'times' in state ? state : { ...state, times: undefined };
   return { ...rest, value: Buffer.from(value).toString('base64') };
 }
 
 function linesOf(key: string, at: number, states: readonly SeenState[]): string[] {
-  if (states.length === 0) return [`${key}: nothing, it is as good as new`];
+  if (states.length === 0) return [`${key}: no state, so nothing is spent`];
   const rows = states.map((state) => [
-    state.policy,
+    state.policy ?? '(without a name)',
     state.kind,
-    'problem' in state ? state.problem : stateText(state.state, at),
+    'problem' in state ? state.problem : stateText(state, (moment) => ageText(moment, at)),
     ...('problem' in state ? ['', ''] : [leftText(state), blockText(state.blockedUntil, at)]),
-    state.ttlMs < 0 ? 'never' : `in ${state.ttlMs / 1e3} s`,
+    state.ttlMs < 0 ? 'never' : `in ${roughTime(state.ttlMs / 1e3)}`,
     state.memoryBytes === null ? '?' : String(state.memoryBytes),
     shortened(rawText(state.value), 40),
   ]);
@@ -92,6 +94,11 @@ function leftText({ left }: Extract<SeenState, { left: unknown }>): string {
 
 function blockText(blockedUntil: number | null, at: number): string {
   return blockedUntil === null || blockedUntil <= at ? 'no' : ageText(blockedUntil, at);
+}
+
+function ageText(moment: number, at: number): string {
+  const time = roughTime(Math.abs(at - moment));
+  return moment <= at ? `${time} ago` : `in ${time}`;
 }
 
 /** As redis-cli prints it. */

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Command } from './command.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { EXIT, processTerminal, type Terminal, UsageError } from './terminal.ts';
+import { unknownVariables, withoutLinks } from './variables.ts';
 
 const verb =
   (name: string): LoadCommand =>
@@ -23,15 +24,19 @@ const COMMANDS: ReadonlyMap<string, LoadCommand> = new Map(
     attempt: verb('attempt'),
     peek: verb('peek'),
     refund: verb('refund'),
+    penalize: verb('penalize'),
     reset: verb('reset'),
     block: verb('block'),
     unblock: verb('unblock'),
+    history: verb('history'),
     inspect: async () => (await import('./inspect.ts')).inspectCommand,
+    errors: async () => (await import('./errors.ts')).errorsCommand,
     top: async () => (await import('./top.ts')).topCommand,
   }),
 );
 
-export async function main(args: readonly string[], terminal: Terminal = processTerminal): Promise<number> {
+export async function main(args: readonly string[], outside: Terminal = processTerminal): Promise<number> {
+  const terminal: Terminal = withEnvironment(outside, withoutLinks(outside.environment));
   const [name = '--help', ...rest] = args;
   if (name === '--help' || name === '-h' || name === 'help') return showHelp(rest[0], terminal);
   if (name === '--version' || name === '-V') return showVersion(terminal);
@@ -45,7 +50,16 @@ export async function main(args: readonly string[], terminal: Terminal = process
   return runCommand(command, rest, terminal);
 }
 
+/** The screen is looked for when it is wanted. */
+function withEnvironment(terminal: Terminal, environment: Terminal['environment']): Terminal {
+  return Object.assign(Object.create(terminal) as Terminal, { environment });
+}
+
 async function runCommand(command: Command, args: readonly string[], terminal: Terminal): Promise<number> {
+  // A server has a log for that.
+  if (command.name !== 'serve') {
+    for (const sentence of unknownVariables(terminal.environment)) terminal.error(`sluice: ${sentence}`);
+  }
   try {
     return await command.run(args, terminal);
   } catch (error) {

@@ -25,14 +25,24 @@ export interface RedisTarget extends RedisConnection {
   readonly hashKeys: boolean;
 }
 
-/** Undefined without --redis. */
-export async function redisTarget(flags: Arguments): Promise<RedisTarget | undefined> {
-  const redis = flags.text('redis');
-  if (redis === undefined) return undefined;
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Where Redis is, and who says so. SLUICE_REDIS comes before REDIS_URL, which many other programs read too. */
+function addressIn(flags: Arguments, environment: Environment): { redis: string; saidBy: string } | undefined {
+  const own = flags.text('redis');
+  if (own !== undefined) return { redis: own, saidBy: '--redis' };
+  const { REDIS_URL } = environment;
+  return REDIS_URL === undefined || REDIS_URL === '' ? undefined : { redis: REDIS_URL, saidBy: 'REDIS_URL' };
+}
+
+/** Undefined without an address, and for the word `memory`. */
+export async function redisTarget(flags: Arguments, environment: Environment): Promise<RedisTarget | undefined> {
+  const { redis, saidBy } = addressIn(flags, environment) ?? {};
+  if (redis === undefined || redis === 'memory') return undefined;
   try {
     parseRedisAddress(redis);
   } catch (error) {
-    throw new UsageError(`--redis: ${(error as Error).message}`);
+    throw new UsageError(`${saidBy}: ${(error as Error).message}`);
   }
   const [tlsCa, tlsCert, tlsKey] = await Promise.all(
     ['redis-ca', 'redis-cert', 'redis-key'].map((flag) => fileOf(flags, flag)),

@@ -1,68 +1,56 @@
-/** `sluice serve`: the service as a process. */
+/** `sluice serve`: the service as a process, or as several. */
 import { once } from 'node:events';
-import type { Duration } from 'sluice';
-import { deadline } from 'sluice/layers';
 import { type Config, EMPTY_CONFIG } from '../config/config.ts';
-import type { TlsFiles } from '../config/tls.ts';
-import { type EnvoySettings, readSettings } from '../envoy/settings.ts';
-import { openLab } from '../lab/lab.ts';
-import { findPage } from '../lab/page.ts';
-import { loadConfig } from '../service/load-config.ts';
-import { errorText, jsonLog, type Log } from '../service/log.ts';
+import { type FoundFiles, loadConfig } from '../service/load-config.ts';
+import { jsonLog, type Log } from '../service/log.ts';
 import { Metrics } from '../service/metrics.ts';
-import { type Fallback, openStore } from '../service/open-store.ts';
-import { createService, type Service } from '../service/service.ts';
-import type { Protection } from '../service/token.ts';
+import type { Service } from '../service/service.ts';
 import { type Watch, watchConfig } from '../service/watch-config.ts';
-import { type Arguments, type Command, type Flags, oneOf, parseArguments, wholeNumber } from './command.ts';
+import type { Applied, Listening } from '../workers/questions.ts';
+import { type Command, parseArguments } from './command.ts';
 import { greetingJson, greetingText } from './greeting.ts';
-import { REDIS_FLAGS, REDIS_HELP, type RedisTarget, redisTarget } from './redis-flags.ts';
-import { EXIT, type Terminal, UsageError } from './terminal.ts';
-import { TLS_FLAGS, tlsFiles } from './tls-flags.ts';
-
-const FLAGS = {
-  config: { type: 'string', multiple: true, variable: 'SLUICE_CONFIG' },
-  ...REDIS_FLAGS,
-  deadline: { type: 'string', variable: 'SLUICE_DEADLINE' },
-  fallback: { type: 'string', variable: 'SLUICE_FALLBACK' },
-  'max-keys': { type: 'string', variable: 'SLUICE_MAX_KEYS' },
-  port: { type: 'string', variable: 'SLUICE_PORT' },
-  'grpc-port': { type: 'string', variable: 'SLUICE_GRPC_PORT' },
-  'envoy-denied': { type: 'string', variable: 'SLUICE_ENVOY_DENIED' },
-  host: { type: 'string', variable: 'SLUICE_HOST' },
-  ...TLS_FLAGS,
-  token: { type: 'string', variable: 'SLUICE_TOKEN' },
-  protect: { type: 'string', variable: 'SLUICE_PROTECT' },
-  'log-requests': { type: 'boolean', variable: 'SLUICE_LOG_REQUESTS' },
-  'no-lab': { type: 'boolean', variable: 'SLUICE_NO_LAB' },
-  json: { type: 'boolean' },
-} as const satisfies Flags;
+import { REDIS_HELP } from './redis-flags.ts';
+import { grpcLater, type OpenGrpc, openServing, urlHost } from './serve-here.ts';
+import { readOptions, SERVE_FLAGS, type ServeOptions } from './serve-options.ts';
+import { EXIT } from './terminal.ts';
+import { unknownVariables } from './variables.ts';
 
 export const serveCommand: Command = {
   name: 'serve',
-  summary: 'Serves limits over HTTP.',
+  summary: 'Serves limits over HTTP, and over gRPC to Envoy.',
   help: `Usage: sluice serve [--config FILE]... [--redis ADDRESS] [--port 8080] [--grpc-port 8081] [--host 127.0.0.1]
 
   --config PATH       policies and rules: a file, or a folder of *.yaml; may be repeated, and all of them are one config;
                       read again when they change (SLUICE_CONFIG, several as in PATH)
-  --redis ADDRESS     where the state is kept; without it, in this process (SLUICE_REDIS)
+  --redis ADDRESS     where the state is kept; without it, in this process (SLUICE_REDIS, or else REDIS_URL)
+                        memory                                           in this process, whatever REDIS_URL says
                         redis://user:password@host:6379/0                one server; rediss:// with TLS
                         redis+cluster://one:6379,two:6379                a cluster, by some of its nodes
                         redis+sentinel://one:26379,two:26379/name        the master that sentinels know by this name
 ${REDIS_HELP}
-  --deadline TIME     how long Redis may take to answer; 250ms by default, and 15ms for those who ask over gRPC and wait
-                      less than 300ms themselves, as Envoy (SLUICE_DEADLINE)
+  --require-redis     ends with 3 when Redis has not answered after 5 s; without it, the server waits for Redis and is not
+                      ready (/readyz is 503) until it has answered once (SLUICE_REQUIRE_REDIS)
+  --deadline TIME     the longest that an answer of Redis may take; 2s by default, and 15ms for those who ask over gRPC
+                      and wait less than 300ms themselves, as Envoy. A Redis that says nothing at all for 250ms counts
+                      as away (SLUICE_DEADLINE)
   --fallback WHO      who answers when Redis does not: local (this process), allow or deny; local by default (SLUICE_FALLBACK)
   --max-keys N        how many states this process keeps at most, without Redis; a million by default (SLUICE_MAX_KEYS)
   --port, --host      where to listen; 8080 on 127.0.0.1 by default (SLUICE_PORT, SLUICE_HOST)
+  --allowed-hosts NAMES   under which names it may be asked, besides addresses, localhost and names without a dot: a name, *.NAME
+                      or *, with commas between; with TLS any (SLUICE_ALLOWED_HOSTS)
   --grpc-port         where Envoy asks; 8081 by default as soon as a file has a domain, else not at all (SLUICE_GRPC_PORT)
   --tls-cert, --tls-key   files in PEM: both ports speak TLS then (SLUICE_TLS_CERT, SLUICE_TLS_KEY)
   --tls-client-ca FILE    only clients with a certificate of this authority are let in (SLUICE_TLS_CLIENT_CA)
   --envoy-denied HOW  what a request of Envoy costs that is denied: free, or spend as with envoyproxy/ratelimit;
                       free by default (SLUICE_ENVOY_DENIED)
+  --envoy-negative-hits WHO  who may give hits back with is_negative_hits: token (with --token, whoever has it, as for refund;
+                      without, everyone), allow (everyone who may ask) or refuse; token by default (SLUICE_ENVOY_NEGATIVE_HITS)
   --token SECRET      a bearer token; better in the environment, where others do not see it (SLUICE_TOKEN)
-  --protect WHAT      what needs the token: changes (refund, reset, block, unblock; and /v1/live, which shows keys),
+  --protect WHAT      what needs the token: changes (refund, penalize, reset, block, unblock; and /v1/live and /v1/history,
+                      which show what others do),
                       or everything but health checks and the page of the lab; changes by default (SLUICE_PROTECT)
+  --workers N         how many processes answer on the port: a number, or auto, one for each core, at most 8. Auto by default on
+                      Redis; without Redis there is one (SLUICE_WORKERS)
   --log-requests      a line in the log for each request (SLUICE_LOG_REQUESTS)
   --no-lab            without the lab: no page at /, and nothing under /api (SLUICE_NO_LAB)
   --json              says as JSON where it listens and what it limits
@@ -75,155 +63,144 @@ Examples:
   sluice serve --config policies.yaml --redis redis://localhost:6379
   SLUICE_TOKEN=secret sluice serve --config policies.yaml --host 0.0.0.0 --protect everything`,
   async run(args, terminal) {
-    const options = await readOptions(parseArguments(args, FLAGS, terminal), terminal);
+    const options = await readOptions(parseArguments(args, SERVE_FLAGS, terminal), terminal);
     const log = jsonLog((line) => terminal.error(line));
-    const metrics = new Metrics();
-    const { paths, host } = options;
-    const { config, found } =
+    const { paths } = options;
+    for (const sentence of [...unknownVariables(terminal.environment), ...whatIsOpen(options)]) log.warn(sentence);
+    const loaded =
       paths.length === 0 ? { config: EMPTY_CONFIG, found: undefined } : await loadConfig(paths, terminal.environment);
-    if (found !== undefined) metrics.envoy.loaded();
-    const store = await openStore(options, metrics, log);
-    const lab = options.hasLab ? await openLab({ ...options, page: await findPage() }, log) : undefined;
-    const service = createService({ ...options, config, store, metrics, log, beside: lab });
-    const openGrpc = grpcOpener(service, options);
-    const listening = service.listen(options.port, host).then(async ({ port }) => ({
-      url: `${options.tls === undefined ? 'http' : 'https'}://${urlHost(host)}:${port}`,
-      grpc: config.envoy !== undefined || options.grpcPort !== undefined ? await openGrpc() : undefined,
-    }));
-    const addresses = await listening.catch(async (error) => {
-      lab?.close();
-      await service.drain(0);
-      throw error;
-    });
-    const greet = options.json ? greetingJson : greetingText;
-    terminal.out(greet({ ...addresses, store: store.description, config, hasLab: lab?.hasPage === true }));
-    const reactions = reactionsOf(service, metrics, log, addresses.grpc === undefined ? openGrpc : undefined);
-    const watch = found && watchConfig({ paths, found, environment: terminal.environment, ...reactions });
-    await ended(watch);
+    const serving = { options, log, ...loaded };
+    const start = options.workers === 1 ? startHere : startWorkers;
+    const { listening, failed, reactions, drain } = await start(serving);
+    const { environment } = terminal;
+    const watch = loaded.found && watchConfig({ paths, found: loaded.found, environment, ...reactions });
+    const signal = ended(watch);
+    // Whoever has read it may send a signal.
+    terminal.out((options.json ? greetingJson : greetingText)({ ...listening, config: loaded.config }));
+    const failure = await Promise.race([signal, failed]).catch((error: Error) => error);
+    if (failure !== undefined) log.error(failure.message);
     log.info('draining');
     watch?.stop();
-    await service.drain(DRAIN_TIMEOUT_MS);
-    lab?.close();
+    await drain(DRAIN_TIMEOUT_MS);
     log.info('ended');
-    return EXIT.ok;
+    return failure === undefined ? EXIT.ok : EXIT.failed;
   },
 };
 
 const DRAIN_TIMEOUT_MS = 10_000;
-/** The reference server's. */
-const GRPC_PORT = 8081;
+const NEVER = new Promise<never>(() => {});
 
-interface ServeOptions extends Partial<RedisTarget> {
-  /** Files and folders of the config. */
-  readonly paths: readonly string[];
-  readonly deadline: Duration | undefined;
-  readonly fallback: Fallback | undefined;
-  readonly maxKeys: number | undefined;
-  readonly port: number;
-  readonly grpcPort: number | undefined;
-  readonly envoy: EnvoySettings;
-  readonly host: string;
-  readonly tls: TlsFiles | undefined;
-  readonly token: string | undefined;
-  readonly protect: Protection | undefined;
-  readonly logRequests: boolean;
-  readonly hasLab: boolean;
-  readonly json: boolean;
+interface Serving {
+  readonly options: ServeOptions;
+  readonly log: Log;
+  readonly config: Config;
+  readonly found: FoundFiles | undefined;
 }
 
-async function readOptions(flags: Arguments, { environment }: Terminal): Promise<ServeOptions> {
-  if (flags.words.length > 0) throw new UsageError(`unexpected ${JSON.stringify(flags.words[0])}`);
-  const maxKeys = flags.text('max-keys');
-  const grpcPort = flags.text('grpc-port');
+/** A server that listens. */
+interface Started {
+  readonly listening: Listening;
+  /** Rejects when it cannot go on. */
+  readonly failed: Promise<never>;
+  readonly reactions: Pick<Parameters<typeof watchConfig>[0], 'onChange' | 'onProblems'>;
+  drain(timeoutMs: number): Promise<void>;
+}
+
+/** In this process. */
+async function startHere({ options, log, config, found }: Serving): Promise<Started> {
+  const metrics = new Metrics();
+  if (found !== undefined) metrics.envoy.loaded();
+  const { service, store, lab, listening, openGrpc } = await openServing(options, {
+    config: () => config,
+    metrics,
+    log,
+  });
   return {
-    ...(await redisTarget(flags)),
-    paths: flags.texts('config'),
-    deadline: readDeadline(flags.text('deadline')),
-    fallback: oneOf('fallback', flags.text('fallback'), ['local', 'allow', 'deny']),
-    maxKeys: maxKeys === undefined ? undefined : wholeNumber('max-keys', maxKeys, [1, 1e9]),
-    port: wholeNumber('port', flags.text('port') ?? '8080', [0, 65535]),
-    grpcPort: grpcPort === undefined ? undefined : wholeNumber('grpc-port', grpcPort, [0, 65535]),
-    envoy: envoySettings(flags, environment),
-    host: flags.text('host') ?? '127.0.0.1',
-    tls: await tlsFiles(flags),
-    ...readProtection(flags, environment),
-    logRequests: flags.has('log-requests'),
-    hasLab: !flags.has('no-lab'),
-    json: flags.has('json'),
+    listening,
+    failed: store.failed ?? NEVER,
+    reactions: reactionsOf(service, metrics, log, listening.grpc === undefined ? openGrpc : undefined),
+    async drain(timeoutMs) {
+      await service.drain(timeoutMs);
+      lab?.close();
+    },
   };
 }
 
-function envoySettings(flags: Arguments, environment: Terminal['environment']): EnvoySettings {
-  try {
-    const denied = oneOf('envoy-denied', flags.text('envoy-denied'), ['free', 'spend']);
-    return { ...readSettings(environment), ...(denied === undefined ? {} : { denied }) };
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
+/** In workers. What that takes is loaded by those who want it. */
+async function startWorkers({ options, log, found }: Serving): Promise<Started> {
+  const [{ Pool }, { WORKER_FILE }] = await Promise.all([import('../workers/pool.ts'), import('./worker-file.ts')]);
+  const pool = new Pool({ file: WORKER_FILE, size: options.workers, options, found, log });
+  if (found !== undefined) pool.metrics.envoy.loaded();
+  const listening = await pool.start();
+  let lastText = '';
+  return {
+    listening,
+    failed: pool.failed,
+    reactions: {
+      async onChange(changed, changedFiles) {
+        const { problems, applied } = await pool.replaceConfig(changedFiles);
+        const text = problems.join('\n');
+        const isNews = text !== lastText;
+        lastText = text;
+        if (problems.length > 0) {
+          if (isNews) refuseConfig(pool.metrics, log, problems, ' in all workers; it is tried again');
+          return false;
+        }
+        pool.metrics.reloaded('applied');
+        logChange(log, changed);
+        logGrpc(log, applied);
+        return true;
+      },
+      onProblems: (lines) => refuseConfig(pool.metrics, log, lines),
+    },
+    drain: (timeoutMs) => pool.drain(timeoutMs),
+  };
 }
 
-function readDeadline(text: string | undefined): Duration | undefined {
-  try {
-    deadline({ timeout: text as Duration | undefined });
-  } catch (error) {
-    throw new UsageError((error as Error).message.replace('deadline.timeout', '--deadline'));
-  }
-  return text as Duration | undefined;
-}
-
-/** What would be no protection and look like one is refused: an empty token, one that no header can hold, none at all. */
-function readProtection(
-  flags: Arguments,
-  environment: Terminal['environment'],
-): Pick<ServeOptions, 'token' | 'protect'> {
-  const token = flags.text('token') ?? environment.SLUICE_TOKEN;
-  if (token !== undefined && !/^[!-~]{1,1024}$/.test(token)) {
-    throw new UsageError('--token: expected a text of ASCII without spaces that is not empty');
-  }
-  const protect = oneOf('protect', flags.text('protect'), ['changes', 'everything']);
-  if (protect !== undefined && token === undefined) {
-    throw new UsageError(`--protect ${protect}: expected --token beside it, got none`);
-  }
-  return { token, protect };
-}
-
-function urlHost(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
-}
-
-/** Resolves to where it listens. */
-type OpenGrpc = () => Promise<string>;
-
-function grpcOpener(service: Service, { grpcPort, host }: ServeOptions): OpenGrpc {
-  return async () => `${urlHost(host)}:${await service.listenGrpc(grpcPort ?? GRPC_PORT, host)}`;
+/** Said at the start, because nothing else would say it before somebody else does. */
+function whatIsOpen({ host, port, token, tls }: ServeOptions): readonly string[] {
+  const isLocal = /^(?:127\.[\d.]+|::1|localhost)$/.test(host);
+  if (isLocal || token !== undefined || tls?.clientCa !== undefined) return [];
+  return [
+    `There is no token: everyone who reaches ${urlHost(host)}:${port} may ask, and may refund, penalize, reset and block any key, and see ` +
+      'the keys of others. Set SLUICE_TOKEN, or see to it that only this machine reaches the port (docker run -p 127.0.0.1:8080:8080).',
+  ];
 }
 
 /** `openGrpc` for a first domain that comes later, where gRPC is not served yet. */
-function reactionsOf(service: Service, metrics: Metrics, log: Log, openGrpc: OpenGrpc | undefined) {
-  let open = openGrpc;
-  const openNow = async (): Promise<void> => {
-    const opening = open;
-    open = undefined;
-    try {
-      log.info('Envoy asks over gRPC from now on', { grpc: await opening!() });
-    } catch (error) {
-      log.error('Envoy can ask only at /json until the config changes again', { error: errorText(error) });
-      open = opening;
-    }
-  };
+function reactionsOf(
+  service: Service,
+  metrics: Metrics,
+  log: Log,
+  openGrpc: OpenGrpc | undefined,
+): Started['reactions'] {
+  const openLater = grpcLater(openGrpc);
   return {
-    onChange(config: Config): void {
-      const { policies, rules, envoy } = config;
+    onChange(config) {
       service.limits.replace(config);
       metrics.reloaded('applied');
-      log.info('the config has changed', { policies: policies.size, rules: rules.length, domains: envoy?.size ?? 0 });
-      if (envoy !== undefined && open !== undefined) void openNow();
+      logChange(log, config);
+      if (config.envoy !== undefined) void openLater().then((applied) => logGrpc(log, applied));
+      return true;
     },
-    onProblems(lines: readonly string[]): void {
-      metrics.reloaded('rejected');
-      log.error('the changed config is not used, the old one holds', { problems: lines });
-    },
+    onProblems: (lines) => refuseConfig(metrics, log, lines),
   };
+}
+
+function logChange(log: Log, { policies, rules, envoy }: Config): void {
+  log.info('the config has changed', { policies: policies.size, rules: rules.length, domains: envoy?.size ?? 0 });
+}
+
+function logGrpc(log: Log, { opened, problem }: Applied): void {
+  if (opened !== undefined) log.info('Envoy asks over gRPC from now on', { grpc: opened });
+  if (problem !== undefined) {
+    log.error('Envoy can ask only at /json until the config changes again', { error: problem });
+  }
+}
+
+function refuseConfig(metrics: Metrics, log: Log, problems: readonly string[], where = ''): void {
+  metrics.reloaded('rejected');
+  log.error(`the changed config is not used, the old one holds${where}`, { problems });
 }
 
 async function ended(watch: Watch | undefined): Promise<void> {

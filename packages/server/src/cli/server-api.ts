@@ -1,5 +1,5 @@
 /** Asks a server over HTTP, and turns whatever is not its answer into an error that says what happened. */
-import { isFields } from '../config/fields.ts';
+import { isFields } from '../files/fields.ts';
 import type { Arguments } from './command.ts';
 import { UsageError } from './terminal.ts';
 
@@ -18,6 +18,18 @@ export interface ServerApi {
 }
 
 const TIMEOUT_MS = 5000;
+
+function notAnswering(url: string, error: Error): string {
+  const cause = error.cause as (Error & { code?: string }) | undefined;
+  const { hostname, port } = new URL(url);
+  if (cause?.message === 'bad port') {
+    return `${url}: port ${port} belongs to another protocol, so no HTTP client asks there. Let the server listen on another one.`;
+  }
+  if (cause?.code === 'ECONNREFUSED') return `${url} does not answer: nothing listens there. Is sluice serve running?`;
+  if (cause?.code === 'ENOTFOUND') return `${url} does not answer: the host name ${hostname} is not known.`;
+  if (error.name === 'TimeoutError') return `${url} does not answer within ${TIMEOUT_MS / 1e3} s.`;
+  return `${url} does not answer: ${cause?.message || error.message}`;
+}
 
 export function serverApi(flags: Arguments): ServerApi {
   const url = flags.text('server') ?? 'http://127.0.0.1:8080';
@@ -41,12 +53,13 @@ export function serverApi(flags: Arguments): ServerApi {
               headers: { ...authorization, 'Content-Type': 'application/json' },
             }),
       }).catch((error: Error) => {
-        throw new Error(`${url} does not answer: ${(error.cause as Error | undefined)?.message || error.message}`);
+        throw new Error(notAnswering(url, error));
       });
       const answer: unknown = await response.json().catch(() => undefined);
       if (!isFields(answer)) throw new Error(`${url} answered ${response.status} with no JSON: is it a Sluice server?`);
-      if (!response.ok) throw new Error(`${url} answered ${response.status}: ${answer.message ?? answer.error}`);
-      return answer;
+      if (response.ok) return answer;
+      const message = `${url} answered ${response.status}: ${answer.message ?? answer.error}`;
+      throw response.status === 400 ? new UsageError(message) : new Error(message);
     },
   };
 }

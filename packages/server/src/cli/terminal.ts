@@ -55,3 +55,8 @@ export class UsageError extends Error {}
 
 /** Yes or done; no, or problems were found; wrong usage; it failed. */
 export const EXIT = { ok: 0, no: 1, usage: 2, failed: 3 } as const;
+
+/** For a process that cannot go on. */
+export function endProcess(code: number): void {
+  process.exit(code);
+}

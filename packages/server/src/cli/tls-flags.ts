@@ -1,6 +1,6 @@
 /** The flags for TLS on both ports. They are read once: a new certificate takes a new start. */
 import { createSecureContext } from 'node:tls';
-import type { TlsFiles } from '../config/tls.ts';
+import type { TlsFiles } from '../files/tls.ts';
 import { type Arguments, type Flags, fileOf } from './command.ts';
 import { UsageError } from './terminal.ts';
 

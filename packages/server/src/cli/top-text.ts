@@ -34,8 +34,15 @@ export function topLines({ url, view, problem }: TopView, { columns, rows }: Siz
   return lines.slice(0, rows).map((line) => shortened(printable(line), columns));
 }
 
-function storeText({ store }: LiveAnswer): string {
-  return `store   p50 ${msText(store.p50Ms)}   p99 ${msText(store.p99Ms)}   answered by a fallback ${percent(store.fallbackShare)}`;
+function storeText({ store, workers }: LiveAnswer): string {
+  const times = `p50 ${msText(store.p50Ms)}   p99 ${msText(store.p99Ms)}`;
+  return `store   ${times}   answered by a fallback ${percent(store.fallbackShare)}${silentText(workers)}`;
+}
+
+/** Numbers of which some are missing are not to be taken for all. */
+function silentText(workers: LiveAnswer['workers']): string {
+  if (workers === undefined || workers.silent.length === 0) return '';
+  return `   without ${workers.silent.length} of ${workers.count} workers, which did not answer`;
 }
 
 /** Those with the most decisions: they may be more than there are rows for. */
@@ -43,18 +50,18 @@ function policyTable({ policies }: LiveAnswer, most: number): string[] {
   const busiest = [...policies].sort((one, other) => decisions(other) - decisions(one));
   const rows = busiest
     .slice(0, most)
-    .map(({ name, shadow, allowedPerSecond, deniedPerSecond, deniedShare }) => [
-      shadow ? `${name} (shadow)` : name,
+    .map(({ name, shadow, allowedPerSecond, ...policy }) => [
+      shadow ? `${name} (shadow: would deny)` : name,
       allowedPerSecond.toFixed(1),
-      deniedPerSecond.toFixed(1),
-      percent(deniedShare),
+      (shadow ? policy.wouldDenyPerSecond : policy.deniedPerSecond).toFixed(1),
+      percent(shadow ? policy.wouldDenyShare : policy.deniedShare),
     ]);
   const right = (title: string) => ({ title, align: 'right' as const });
   return table([{ title: 'POLICY' }, right('ALLOWED/S'), right('DENIED/S'), right('DENIED')], rows);
 }
 
-function decisions({ allowed, denied }: LiveAnswer['policies'][number]): number {
-  return allowed + denied;
+function decisions({ allowed, denied, deniedByOthers }: LiveAnswer['policies'][number]): number {
+  return allowed + denied + deniedByOthers;
 }
 
 /** The key is last, because it is what may be long. */
@@ -66,21 +73,18 @@ function keyTable(title: string, keys: LiveAnswer['top']['denied'], most: number
 }
 
 /** All of it in one line, for logs and pipes. */
-export function topLine({ at, policies, store, top }: LiveAnswer): string {
-  const sum = (field: 'allowedPerSecond' | 'deniedPerSecond'): number =>
-    policies.reduce((total, policy) => total + policy[field], 0);
-  const [allowed, denied] = [sum('allowedPerSecond'), sum('deniedPerSecond')];
+export function topLine({ at, requests, store, top, workers }: LiveAnswer): string {
   const [worst] = top.denied;
   return printable(
     [
       clockText(at),
-      `allowed ${allowed.toFixed(1)}/s`,
-      `denied ${denied.toFixed(1)}/s (${percent(allowed + denied === 0 ? 0 : denied / (allowed + denied))})`,
+      `allowed ${requests.allowedPerSecond.toFixed(1)}/s`,
+      `denied ${requests.deniedPerSecond.toFixed(1)}/s (${percent(requests.deniedShare)})`,
       `p50 ${msText(store.p50Ms)}`,
       `p99 ${msText(store.p99Ms)}`,
       `fallback ${percent(store.fallbackShare)}`,
       ...(worst === undefined ? [] : [`most denied ${worst.key} (${worst.policy}, ${worst.count})`]),
-    ].join('  '),
+    ].join('  ') + silentText(workers),
   );
 }
 

@@ -3,15 +3,29 @@ import { redisStore } from 'sluice/ioredis';
 import { deadline, layered } from 'sluice/layers';
 import { EMPTY_CONFIG } from '../config/config.ts';
 import { Holds } from '../service/holds.ts';
+import { toHttpError } from '../service/http-error.ts';
 import { liveLimits } from '../service/live-limits.ts';
 import { loadConfig } from '../service/load-config.ts';
 import { Metrics } from '../service/metrics.ts';
 import { connectClient, type RedisClient, redisClient } from '../service/redis-client.ts';
-import { attempt, block, peek, refund, reset, unblock, type Verb } from '../service/verbs.ts';
+import {
+  attempt,
+  block,
+  history,
+  peek,
+  penalize,
+  refund,
+  reset,
+  unblock,
+  type Verb,
+  type VerbContext,
+} from '../service/verbs.ts';
 import type { RedisTarget } from './redis-flags.ts';
-import type { Terminal } from './terminal.ts';
+import { type Terminal, UsageError } from './terminal.ts';
 
-export const VERBS = { attempt, peek, reset, block, unblock, refund } as const satisfies Readonly<Record<string, Verb>>;
+export const VERBS = {
+  ...{ attempt, peek, reset, block, unblock, refund, penalize, history },
+} as const satisfies Readonly<Record<string, Verb>>;
 export type VerbName = keyof typeof VERBS;
 
 export type Ask = (verb: VerbName, body: object) => Promise<Record<string, unknown>>;
@@ -27,10 +41,23 @@ export function askRedis(target: RedisTarget, paths: readonly string[], { enviro
       const bare = redisStore(client, { raw: true, prefix, hashKeys });
       const store = layered(bare, deadline({ timeout: TIMEOUT_MS }));
       const limits = liveLimits({ store }, new Metrics(), config);
-      return (await VERBS[verb](body, '', { limits, holds: new Holds(0) })) as Record<string, unknown>;
+      return (await asked(verb, body, { limits, holds: NO_HOLDS, caller: 'cli' })) as Record<string, unknown>;
     });
   };
 }
+
+/** What a server would answer with 400 is what was typed wrongly. */
+async function asked(verb: VerbName, body: object, context: VerbContext): Promise<object> {
+  try {
+    return await VERBS[verb](body, '', context);
+  } catch (error) {
+    const { status, message } = toHttpError(error);
+    throw status === 400 ? new UsageError(message) : error;
+  }
+}
+
+/** A hold would end with the command. */
+const NO_HOLDS = new Holds({ most: 0, mostPerCaller: 0 });
 
 /** Connects, works, and leaves nothing open. */
 export async function onRedis<T>(target: RedisTarget, work: (client: RedisClient) => Promise<T>): Promise<T> {

@@ -1,4 +1,5 @@
-/** `sluice attempt`, `peek`, `refund`, `reset`, `block`, `unblock`: the verbs from the command line. */
+/** `sluice attempt`, `peek`, `refund`, `penalize`, `reset`, `block`, `unblock`, `history`: the verbs from the command line. */
+import { roughTime } from '../files/time-text.ts';
 import { type Arguments, type Command, type Flags, parseArguments } from './command.ts';
 import { REDIS_FLAGS, REDIS_HELP, redisTarget } from './redis-flags.ts';
 import { SERVER_FLAGS, SERVER_HELP, serverApi } from './server-api.ts';
@@ -10,6 +11,8 @@ const FLAGS = {
   plan: { type: 'string' },
   cost: { type: 'string' },
   for: { type: 'string' },
+  limit: { type: 'string' },
+  after: { type: 'string' },
   ...SERVER_FLAGS,
   ...REDIS_FLAGS,
   // Only when it is said: where SLUICE_REDIS is set for a server, that server is to be asked.
@@ -24,7 +27,7 @@ ${SERVER_HELP}
   --json           the whole answer as JSON
 
 Instead of a server, straight on Redis:
-  --redis ADDRESS  as for sluice serve; policies by name then need --config
+  --redis ADDRESS  as for sluice serve; policies by name then need --config (with --config also SLUICE_REDIS, or else REDIS_URL)
   --config PATH    a file or folder where --redis has the policies from; may be repeated
 ${REDIS_HELP}
 
@@ -69,7 +72,7 @@ function verbCommand(command: VerbCommand): Command {
 function bodyOf(flags: Arguments, { own }: VerbCommand): object {
   const [key] = flags.words;
   if (key === undefined || flags.words.length > 1) throw new UsageError('expected one key');
-  for (const flag of ['cost', 'for']) {
+  for (const flag of ['cost', 'for', 'limit', 'after']) {
     if (flags.text(flag) !== undefined && !own.includes(flag)) throw new UsageError(`there is no --${flag} here`);
   }
   const policies = flags.texts('policy').map(policyOf);
@@ -78,7 +81,9 @@ function bodyOf(flags: Arguments, { own }: VerbCommand): object {
     key,
     ...(policies.length === 1 ? { policy: policies[0] } : { policies }),
     ...given('plan', flags.text('plan')),
-    ...given('cost', costOf(flags.text('cost'))),
+    ...given('cost', numberOf('cost', flags.text('cost'), 'a whole number', /^\d{1,16}$/)),
+    ...given('limit', numberOf('limit', flags.text('limit'), 'a whole number', /^\d{1,16}$/)),
+    ...given('after', numberOf('after', flags.text('after'), 'Unix time in seconds', /^\d{1,12}(?:\.\d{1,9})?$/)),
     ...(own.includes('for') ? { duration: durationOf(flags.text('for')) } : {}),
   };
 }
@@ -96,9 +101,10 @@ function policyOf(text: string): unknown {
   }
 }
 
-function costOf(text: string | undefined): number | undefined {
-  if (text === undefined || /^\d{1,16}$/.test(text)) return text === undefined ? undefined : Number(text);
-  throw new UsageError(`--cost: expected a whole number, got ${JSON.stringify(text)}`);
+function numberOf(flag: string, text: string | undefined, expected: string, form: RegExp): number | undefined {
+  if (text === undefined) return undefined;
+  if (form.test(text)) return Number(text);
+  throw new UsageError(`--${flag}: expected ${expected}, got ${JSON.stringify(text)}`);
 }
 
 function durationOf(text: string | undefined): string {
@@ -108,7 +114,9 @@ function durationOf(text: string | undefined): string {
 
 async function targetOf(flags: Arguments, terminal: Terminal): Promise<Ask> {
   const paths = flags.texts('config');
-  const redis = await redisTarget(flags);
+  // Variables count only where a config says that Redis is meant: the one who set them for a server wants that server to be asked.
+  const { SLUICE_REDIS, REDIS_URL } = paths.length === 0 ? {} : terminal.environment;
+  const redis = await redisTarget(flags, { REDIS_URL: SLUICE_REDIS || REDIS_URL });
   if (redis === undefined) {
     if (paths.length > 0) throw new UsageError('--config goes with --redis: a server has its own');
     const { ask } = serverApi(flags);
@@ -123,10 +131,29 @@ function sayDecision(answer: Answer): readonly [number, string] {
   const { allowed, remaining, limit, policy, retryAfter, resetAfter, delay } = answer;
   const left = `${remaining} of ${limit} left`;
   // Where a policy shapes, whoever goes on at once goes too early.
-  const wait = typeof delay === 'number' ? `wait ${delay} s first, ` : '';
-  if (allowed === true) return [EXIT.ok, `allowed: ${wait}${left} (${policy}), as good as new in ${resetAfter} s`];
-  const when = Number.isFinite(retryAfter) ? `try again in ${retryAfter} s` : 'this cost never fits';
+  const wait = typeof delay === 'number' ? `wait ${roughTime(delay)} first, ` : '';
+  if (allowed === true) return [EXIT.ok, `allowed: ${wait}${left} (${policy}), reset in ${timeText(resetAfter)}`];
+  const when = Number.isFinite(retryAfter) ? `try again in ${timeText(retryAfter)}` : 'this cost never fits';
   return [EXIT.no, `denied: ${left} (${policy}), ${when}`];
+}
+
+function timeText(seconds: unknown): string {
+  return roughTime(Number(seconds));
+}
+
+/** A line for each entry, with the time to the microsecond, as the log has it. */
+function sayHistory({ policy, entries, next }: Answer): readonly [number, string] {
+  const list = entries as readonly { readonly at: number; readonly cost: number }[];
+  const units = list.reduce((sum, { cost }) => sum + cost, 0);
+  const lines = list.map(({ at, cost }) => `${momentText(at)}  ${cost}`);
+  const more = next === null ? '' : `, more with --after ${next}`;
+  return [EXIT.ok, [...lines, `${list.length} entries, ${units} units allowed (${policy})${more}`].join('\n')];
+}
+
+function momentText(at: number): string {
+  const micros = Math.round(at * 1e6);
+  const fraction = String(micros % 1e6).padStart(6, '0');
+  return `${new Date(Math.floor(micros / 1e6) * 1e3).toISOString().slice(0, 19)}.${fraction}Z`;
 }
 
 export const VERB_COMMANDS: readonly Command[] = [
@@ -166,12 +193,36 @@ export const VERB_COMMANDS: readonly Command[] = [
     ],
   }),
   verbCommand({
+    name: 'penalize',
+    summary: 'Spends units whether they fit or not, down to nothing.',
+    usage: '[--cost 1] ',
+    own: ['cost'],
+    ownHelp: '  --cost N         units to take; 1 by default',
+    examples: ['sluice penalize user:42 --policy api --cost 10'],
+    say: ({ changed, remaining, limit, policy }) => [
+      EXIT.ok,
+      `done: ${changed} taken, ${remaining} of ${limit} left (${policy})`,
+    ],
+  }),
+  verbCommand({
+    name: 'history',
+    summary: 'Lists when a sliding window log allowed what.',
+    usage: '[--limit 100] [--after TIME] ',
+    own: ['limit', 'after'],
+    ownHelp: [
+      '  --limit N        entries at most, up to 1000; 100 by default',
+      '  --after TIME     only later ones: Unix time in seconds, as the last line of the page before has it',
+    ].join('\n'),
+    examples: ['sluice history user:42 --policy login', 'sluice history user:42 --policy login --limit 1000 --json'],
+    say: sayHistory,
+  }),
+  verbCommand({
     name: 'reset',
-    summary: 'Makes a key as good as new.',
+    summary: 'Forgets what a key has spent, and its block.',
     usage: '',
     own: [],
     examples: ['sluice reset user:42 --policy api --policy daily'],
-    say: () => [EXIT.ok, 'done: the key is as good as new'],
+    say: () => [EXIT.ok, 'done: the key is reset'],
   }),
   verbCommand({
     name: 'block',
@@ -180,7 +231,7 @@ export const VERB_COMMANDS: readonly Command[] = [
     own: ['for'],
     ownHelp: '  --for TIME       how long, such as 10m or 1h',
     examples: ['sluice block user:42 --policy api --for 10m'],
-    say: ({ retryAfter }) => [EXIT.ok, `done: blocked for ${retryAfter} s`],
+    say: ({ retryAfter }) => [EXIT.ok, `done: blocked for ${timeText(retryAfter)}`],
   }),
   verbCommand({
     name: 'unblock',

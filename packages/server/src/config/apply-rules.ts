@@ -7,7 +7,8 @@ import type { Policy } from 'sluice';
 import type { RequestView } from 'sluice/http';
 import type { Config, Rule, RuleLimit } from './config.ts';
 import { effectivePolicy } from './effective.ts';
-import { mismatch } from './match.ts';
+import { meantAmong, mismatch } from './match.ts';
+import { RequestPaths, routesAmong } from './request-paths.ts';
 
 /** One state to spend from. */
 export interface Spend {
@@ -28,20 +29,39 @@ export type RuleOutcome =
 
 export function applyRules(config: Config, view: RequestView, now: number): readonly RuleOutcome[] {
   let isOver = false;
+  const asked = { view, paths: new RequestPaths(view.path) };
   return config.rules.map((rule) => {
-    const outcome: RuleOutcome = isOver ? { rule: rule.name, outcome: 'not-read' } : outcomeOf(rule, config, view, now);
+    const outcome: RuleOutcome = isOver
+      ? { rule: rule.name, outcome: 'not-read' }
+      : outcomeOf(rule, config, asked, now);
     isOver ||= outcome.outcome === 'unlimited';
     return outcome;
   });
 }
 
-function outcomeOf({ name, matcher, limit }: Rule, config: Config, view: RequestView, now: number): RuleOutcome {
-  const because = mismatch(matcher, view, limit === undefined);
+interface AskedRequest {
+  readonly view: RequestView;
+  readonly paths: RequestPaths;
+}
+
+function outcomeOf(rule: Rule, config: Config, asked: AskedRequest, now: number): RuleOutcome {
+  const { name, matcher, limit } = rule;
+  const because = mismatch(matcher, { ...asked, isSure: limit === undefined });
   if (because !== undefined) return { rule: name, outcome: 'no-match', because };
   if (limit === undefined) return { rule: name, outcome: 'unlimited' };
+  const keys = keysOf(rule, limit, asked);
+  if (keys === undefined) return { rule: name, outcome: 'no-key', keyText: limit.keyText };
+  const plan = limit.plan?.(asked.view);
+  return { rule: name, outcome: 'limited', spends: keys.flatMap((key) => spendsOf(limit, config, key, plan, now)) };
+}
+
+/** One, unless the key is made of a path that may be that of several routes: then one for each. Undefined: the request does not say. */
+function keysOf({ matcher }: Rule, limit: RuleLimit, { view, paths }: AskedRequest): readonly string[] | undefined {
   const key = limit.key(view);
-  if (key === undefined) return { rule: name, outcome: 'no-key', keyText: limit.keyText };
-  return { rule: name, outcome: 'limited', spends: spendsOf(limit, config, key, limit.plan?.(view), now) };
+  if (key === undefined) return undefined;
+  if (!limit.isByRoute) return [key];
+  const routes = routesAmong(meantAmong(matcher, paths));
+  return [...new Set(routes.map((path) => limit.key({ ...view, path })!))];
 }
 
 function spendsOf(limit: RuleLimit, config: Config, key: string, plan: string | undefined, now: number): Spend[] {

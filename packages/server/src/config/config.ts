@@ -5,6 +5,7 @@ import type { EnvoyDomains } from '../envoy/domain.ts';
 import type { Matcher } from './match.ts';
 import type { TokenOf } from './read-jwt.ts';
 
+/** A config file, read and checked. */
 export interface Config {
   readonly policies: ReadonlyMap<string, NamedPolicy>;
   /** From top to bottom; every one that matches applies. */
@@ -48,6 +49,8 @@ export interface RuleLimit {
   readonly key: Key;
   /** As it is written, for people. */
   readonly keyText: string;
+  /** Whether the path is part of the key. */
+  readonly isByRoute: boolean;
   readonly policies: readonly string[];
   readonly cost: number;
   /** Which plan the caller has. */

@@ -1,6 +1,6 @@
 /** What would happen to a request, rule by rule, in words. Nothing is asked of a store. */
-import type { Policy } from 'sluice';
 import type { RequestView } from 'sluice/http';
+import { policyText } from '../files/policy-text.ts';
 import { applyRules, type RuleOutcome, type Spend, spendsOfAll } from './apply-rules.ts';
 import type { Config } from './config.ts';
 
@@ -37,24 +37,9 @@ function linesOf(outcome: RuleOutcome, config: Config): string[] {
 }
 
 function spendText({ key, policy, cost, because }: Spend, config: Config): string {
-  const shadow = config.policies.get(policy.name)?.shadow === true ? ', in the shadow: it never denies' : '';
+  const shadow = config.policies.get(policy.name)?.shadow === true ? ', shadow: it never denies' : '';
   return `${policy.name}: ${policyText(policy)}, cost ${cost}, key ${JSON.stringify(key)} (${because}${shadow})`;
 }
-
-export function policyText(policy: Policy): string {
-  const { algorithm, name: _, ...numbers } = policy;
-  const text = Object.entries(numbers).map(([field, value]) => `${field} ${UNITS[field]?.(value) ?? value}`);
-  return `${algorithm} ${text.join(', ')}`;
-}
-
-const seconds = (ms: unknown): string => `${Number(ms) / 1e3} s`;
-const perSecond = (rate: unknown): string => `${rate}/s`;
-const UNITS: Readonly<Record<string, (value: unknown) => string>> = {
-  window: seconds,
-  period: seconds,
-  refillRate: perSecond,
-  leakRate: perSecond,
-};
 
 function summary(rules: readonly RuleOutcome[], spends: readonly Spend[]): string {
   if (rules.some(({ outcome }) => outcome === 'unlimited')) return 'Not limited.';

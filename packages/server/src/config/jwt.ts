@@ -3,7 +3,7 @@
  * it is verified. Whoever needs more (key sets from a URL, encryption) lets the gateway verify, and says `unverified: true`.
  */
 import { constants, createHmac, type KeyObject, timingSafeEqual, verify } from 'node:crypto';
-import { isFields } from './fields.ts';
+import { isFields } from '../files/fields.ts';
 
 export type Claims = Readonly<Record<string, unknown>>;
 

@@ -41,6 +41,11 @@ const SIMPLE_PARTS = {
   everyone: (): Key => () => 'everyone',
 } as const;
 
+/** Whether a key is made of the path, among other things. */
+export function isByRoute(text: string): boolean {
+  return text.split(/[|+]/).some((part) => ['route', 'anonymous'].includes(part.trim()));
+}
+
 /** One claim of the token, such as its subject. */
 function byClaim(name: string, tokenOf: TokenOf | undefined): Key {
   const claimOf = claimReader(name, tokenOf);

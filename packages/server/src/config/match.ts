@@ -2,9 +2,10 @@
  * Which requests a rule is about. Patterns are compared part by part, never searched, so that no request can keep a pattern busy:
  * `*` is one whole segment of a path, `**` (only at the end) any number of them, and `abc*` the beginning of a header's value.
  */
-import { pathReadings, type RequestView } from 'sluice/http';
+import type { RequestView } from 'sluice/http';
 import { claimTexts, hasClaim } from './jwt.ts';
 import type { TokenOf } from './read-jwt.ts';
+import type { RequestPaths } from './request-paths.ts';
 
 export interface Matcher {
   /** Upper case. Undefined: every method. */
@@ -47,11 +48,18 @@ export function pathPatternMistake(text: string): string | undefined {
   return wild.some(isMisplaced) ? 'expected * as a whole segment, or ** as the last one' : undefined;
 }
 
-/** Why the request is not meant; undefined when it is. A path that can be read in two ways is meant by one of them, or, where it has to be sure, by both. */
-export function mismatch(matcher: Matcher, view: RequestView, isSure = false): string | undefined {
+export interface Matching {
+  readonly view: RequestView;
+  readonly paths: RequestPaths;
+  /** Whether all readings of the path have to be meant, and not only one of them. */
+  readonly isSure: boolean;
+}
+
+/** Why the request is not meant; undefined when it is. */
+export function mismatch(matcher: Matcher, { view, paths, isSure }: Matching): string | undefined {
   return (
     methodMismatch(matcher, view) ??
-    pathMismatch(matcher, view, isSure) ??
+    pathMismatch(matcher, paths, isSure) ??
     headerMismatch(matcher, view) ??
     claimMismatch(matcher, view)
   );
@@ -63,15 +71,33 @@ function methodMismatch({ methods }: Matcher, view: RequestView): string | undef
   return isMeant ? undefined : `its method is ${method}, not ${methods.join(' or ')}`;
 }
 
-function pathMismatch({ paths }: Matcher, view: RequestView, isSure: boolean): string | undefined {
-  if (paths === undefined) return undefined;
-  const readings = pathReadings(view.path);
-  const isMeant = (path = ''): boolean => {
-    const segments = path.split('/').filter(Boolean);
-    return paths.some((pattern) => fits(pattern, segments));
-  };
-  if (isSure ? readings.every(isMeant) : readings.some(isMeant)) return undefined;
-  return `its path is ${readings.join(' or ')}, not ${paths.map(({ text }) => text).join(' or ')}`;
+function pathMismatch(matcher: Matcher, paths: RequestPaths, isSure: boolean): string | undefined {
+  if (matcher.paths === undefined) return undefined;
+  const { readings } = paths;
+  const meant = isSure ? readings.filter((reading) => isMeant(matcher.paths!, reading)) : meantAmong(matcher, paths);
+  if (isSure ? meant.length === readings.length : meant.length > 0) return undefined;
+  return `its path is ${readingsText(readings)}, not ${matcher.paths.map(({ text }) => text).join(' or ')}`;
+}
+
+/** The readings of a path that the patterns of a rule may be about. */
+export function meantAmong({ paths }: Matcher, { readings }: RequestPaths): readonly string[] {
+  if (paths === undefined) return readings;
+  return readings.filter(
+    (reading) => isMeant(paths, reading) || (readings.mayEndWithSlash && isMeant(paths, `${reading}/`)),
+  );
+}
+
+/** With a slash at the end the last segment is an empty one, for which only a star stands. */
+function isMeant(paths: readonly PathPattern[], path: string): boolean {
+  const segments = path === '/' ? [] : path.slice(1).split('/');
+  return paths.some((pattern) => fits(pattern, segments));
+}
+
+const MOST_TOLD = 3;
+
+function readingsText(readings: readonly string[]): string {
+  const told = readings.length > MOST_TOLD ? [...readings.slice(-MOST_TOLD), '...'] : readings;
+  return told.join(' or ');
 }
 
 function fits({ segments, isOpen }: PathPattern, given: readonly string[]): boolean {

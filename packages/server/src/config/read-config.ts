@@ -4,15 +4,16 @@
  */
 import { byIp } from 'sluice/http';
 import { type EnvoyTexts, isEnvoyText, readEnvoyTexts } from '../envoy/read-texts.ts';
+import { type Fields, readFields } from '../files/fields.ts';
+import { type FileProblem, type Problem, Problems } from '../files/problem.ts';
+import { parseYaml, type YamlFile } from '../files/yaml-file.ts';
 import type { Config, TrustedProxies } from './config.ts';
-import { type Fields, readFields } from './fields.ts';
-import { type FileProblem, type Problem, Problems } from './problem.ts';
 import { type Environment, readJwtSection } from './read-jwt.ts';
 import { readOverrides } from './read-overrides.ts';
 import { type PolicyDraft, readPolicies } from './read-policies.ts';
 import { readRules } from './read-rules.ts';
-import { parseYaml, type YamlFile } from './yaml-file.ts';
 
+/** What came of reading a config: it, or what is wrong with it. */
 export interface ReadConfig {
   /** Undefined when there are problems. */
   readonly config: Config | undefined;
@@ -26,6 +27,7 @@ export interface ConfigText {
   readonly text: string;
 }
 
+/** The same for several files that make one config. */
 export interface ReadConfigs {
   /** Undefined when there are problems. */
   readonly config: Config | undefined;
@@ -46,6 +48,7 @@ export interface HeldByFile {
 
 export const SECTIONS = ['policies', 'rules', 'overrides', 'trustedProxies', 'jwt'] as const;
 
+/** Reads the text of a config file (YAML). Never throws for what is in it: problems are listed, each with its line. */
 export function readConfig(text: string, environment: Environment = {}): ReadConfig {
   const { config, problems } = readConfigs([{ file: '', text }], environment);
   return { config, problems: problems.map(({ file: _, ...problem }) => problem as Problem) };

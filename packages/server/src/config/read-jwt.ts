@@ -1,7 +1,8 @@
 /** The section `jwt`: where the token is, and who may have signed it. */
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
 import type { RequestView } from 'sluice/http';
-import { type Fields, kindOf, readFields, readFlag, readText } from './fields.ts';
+import { type Fields, kindOf, readFields, readFlag, readText } from '../files/fields.ts';
+import type { Path, Problems } from '../files/problem.ts';
 import {
   JWT_ALGORITHMS,
   type JwtAlgorithm,
@@ -11,7 +12,6 @@ import {
   readJwt,
   type Token,
 } from './jwt.ts';
-import type { Path, Problems } from './problem.ts';
 
 /** What the token of a request says. */
 export type TokenOf = (view: RequestView) => Token;

@@ -1,6 +1,6 @@
 /** The section `overrides`: other numbers for a single key under one policy, until a moment. */
-import { kindOf, readFields, readText } from './fields.ts';
-import type { Path, Problems } from './problem.ts';
+import { kindOf, readFields, readText } from '../files/fields.ts';
+import type { Path, Problems } from '../files/problem.ts';
 import { type PolicyDraft, withNumbers } from './read-policies.ts';
 
 const OVERRIDE_FIELDS = ['key', 'policy', 'limits', 'until', 'reason'] as const;

@@ -1,14 +1,12 @@
 /** The section `policies`: each entry is a policy as the library takes it, with plans and a shadow flag beside its numbers. */
 import { checkPolicy, type Policy, policyMistakes, tokenBucket } from 'sluice';
+import { NUMBER_NAMES, NUMBERS } from '../files/algorithms.ts';
+import { type Fields, isFields, kindOf, readFlag } from '../files/fields.ts';
+import type { Path, Problems } from '../files/problem.ts';
 import type { NamedPolicy, Override } from './config.ts';
-import { type Fields, isFields, kindOf, readFlag } from './fields.ts';
-import type { Path, Problems } from './problem.ts';
 
 /** Names stand in URLs, headers and labels of metrics. */
 export const POLICY_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
-
-/** What may differ between plans and overrides. The rest says what kind of state there is, which a name has only one of. */
-export const NUMBERS = ['limit', 'window', 'period', 'capacity', 'refillRate', 'leakRate'] as const;
 
 /** A named policy, to which overrides are still to be added, and its own data to add them to. */
 export interface PolicyDraft extends NamedPolicy {
@@ -81,15 +79,15 @@ function readPlans(value: unknown, base: Fields, path: Path, problems: Problems)
 /** The same policy with other numbers. Problems of the base are told where the base is. */
 export function withNumbers(base: Fields, numbers: unknown, path: Path, problems: Problems): Policy | undefined {
   if (!isFields(numbers) || Object.keys(numbers).length === 0) {
-    problems.add(path, `expected numbers to change (${NUMBERS.join(', ')}), got ${kindOf(numbers)}`);
+    problems.add(path, `expected numbers to change (${NUMBER_NAMES.join(', ')}), got ${kindOf(numbers)}`);
     return undefined;
   }
   for (const field of Object.keys(numbers)) {
-    if (!(NUMBERS as readonly string[]).includes(field)) {
-      problems.add([...path, field], `no such number; there are ${NUMBERS.join(', ')}`);
+    if (!NUMBERS.has(field)) {
+      problems.add([...path, field], `no such number; there are ${NUMBER_NAMES.join(', ')}`);
     }
   }
-  const own = Object.fromEntries(Object.entries(numbers).filter(([field]) => NUMBERS.includes(field as never)));
+  const own = Object.fromEntries(Object.entries(numbers).filter(([field]) => NUMBERS.has(field)));
   const known = new Set(mistakesIn(base).map(({ field }) => field));
   const mistakes = mistakesIn({ ...base, ...own }).filter(
     ({ field }) => Object.hasOwn(own, field) || !known.has(field),
@@ -102,7 +100,7 @@ export function withNumbers(base: Fields, numbers: unknown, path: Path, problems
 }
 
 function numbersAmong(fields: readonly string[]): readonly string[] {
-  return NUMBERS.filter((name) => fields.includes(name));
+  return NUMBER_NAMES.filter((name) => fields.includes(name));
 }
 
 interface Mistake {
@@ -114,25 +112,10 @@ interface Mistake {
 }
 
 function mistakesIn(data: Fields): readonly Mistake[] {
-  return policyMistakes(data, 'policy').map(({ path, expected, got }) => ({
+  return policyMistakes(data, 'policy').map(({ path, sentence, expected, got, known }) => ({
     field: path.slice('policy.'.length),
-    message: `expected ${expected}, got ${got === 'undefined' ? 'nothing' : got}`,
-    known: knownFields(expected),
+    message: expected === '' ? sentence : `expected ${expected}, got ${got === 'undefined' ? 'nothing' : got}`,
+    // The library takes a name among them, which here is the key above.
+    known: known?.filter((field) => field !== 'name'),
   }));
 }
-
-/** The library takes a name among them, which here is the key above. */
-function knownFields(expected: string): readonly string[] | undefined {
-  const [, list] = /^no such field; there are (.+)$/.exec(expected) ?? [];
-  return list?.split(', ').filter((field) => field !== 'name');
-}
-
-/** Numbers by algorithm; the schema is made of it too. */
-export const FIELDS: Readonly<Record<Policy['algorithm'], readonly string[]>> = {
-  'fixed-window': ['limit', 'window'],
-  'sliding-window-log': ['limit', 'window'],
-  'sliding-window-counter': ['limit', 'window'],
-  'token-bucket': ['capacity', 'refillRate'],
-  'leaky-bucket': ['capacity', 'leakRate'],
-  gcra: ['limit', 'period', 'capacity'],
-};

@@ -1,10 +1,10 @@
 /** The section `rules`: which requests, whom, and by which policies. */
 import type { Key } from 'sluice/http';
+import { type Fields, isFields, kindOf, readFields, readFlag, readText, readTexts } from '../files/fields.ts';
+import type { Path, Problems } from '../files/problem.ts';
 import type { Rule, RuleLimit } from './config.ts';
-import { type Fields, isFields, kindOf, readFields, readFlag, readText, readTexts } from './fields.ts';
-import { claimReader, KEY_PARTS, type KeySources, parseKey } from './key-expression.ts';
+import { claimReader, isByRoute, KEY_PARTS, type KeySources, parseKey } from './key-expression.ts';
 import { type Matcher, parsePathPattern, pathPatternMistake, type ValuePattern } from './match.ts';
-import type { Path, Problems } from './problem.ts';
 import { HEADER_SOURCE } from './read-jwt.ts';
 
 const RULE_FIELDS = ['name', 'match', 'key', 'policy', 'policies', 'cost', 'plan', 'unlimited'] as const;
@@ -49,6 +49,7 @@ function readLimit(fields: Fields, path: Path, context: RuleContext): RuleLimit 
   const keyText = readText(fields.key, [...path, 'key'], problems, `a key made of ${KEY_PARTS}`);
   return {
     keyText: keyText ?? '',
+    isByRoute: isByRoute(keyText ?? ''),
     key: keyText === undefined ? noKey : readKey(keyText, [...path, 'key'], context),
     policies: readPolicyNames(fields, path, context),
     cost: readCost(fields.cost, [...path, 'cost'], problems),

@@ -2,61 +2,74 @@
  * The JSON schema of a config, for editors. It knows the form of each value; what needs two places at once (a policy that is named and not
  * there, two overrides of one key) only `sluice check` knows. Tests hold the two together.
  */
+import type { Field } from 'sluice/algorithm';
+import { ALGORITHM_NAMES, fieldsOf, isNumber, NUMBERS } from '../files/algorithms.ts';
 import { JWT_ALGORITHMS } from './jwt.ts';
 import { MOMENT } from './read-overrides.ts';
-import { FIELDS, NUMBERS, POLICY_NAME } from './read-policies.ts';
+import { POLICY_NAME } from './read-policies.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-const WHOLE: Schema = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 const DURATION: Schema = {
-  description: 'Milliseconds, or text such as 250ms, 10s, 1m, 1h, 1d.',
   oneOf: [
     { type: 'number', exclusiveMinimum: 0 },
     { type: 'string', pattern: '^\\d+(\\.\\d+)?(ms|s|m|h|d)$' },
   ],
 };
 const RATE: Schema = {
-  description: 'Units a second, or text such as 10/s, 600/m.',
   oneOf: [
     { type: 'number', exclusiveMinimum: 0 },
     { type: 'string', pattern: '^\\d+(\\.\\d+)?/(ms|s|m|h|d)$' },
   ],
 };
-const NUMBER_SCHEMAS: Readonly<Record<string, Schema>> = {
-  limit: WHOLE,
-  capacity: WHOLE,
-  window: DURATION,
-  period: DURATION,
-  refillRate: RATE,
-  leakRate: RATE,
-};
-const EXTRAS: Readonly<Record<string, Readonly<Record<string, Schema>>>> = {
-  'fixed-window': { align: { enum: ['epoch', 'first'] } },
-  'leaky-bucket': { mode: { enum: ['policing', 'shaping'] } },
-};
-/** Fields that have a default. */
-const OPTIONAL: Readonly<Record<string, readonly string[]>> = { gcra: ['capacity'] };
 
-const numbersOf = (fields: readonly string[]): Schema =>
-  Object.fromEntries(fields.map((field) => [field, NUMBER_SCHEMAS[field]]));
+function fieldSchema(field: Field): Schema {
+  const { about: description } = field;
+  switch (field.kind) {
+    case 'count':
+      return { description, type: 'integer', minimum: 1, maximum: field.max ?? Number.MAX_SAFE_INTEGER };
+    case 'duration':
+      return { description: `${description} Milliseconds, or text such as 250ms, 10s, 1m, 1h, 1d.`, ...DURATION };
+    case 'rate':
+      return { description: `${description} Units a second, or text such as 10/s, 600/m.`, ...RATE };
+    case 'choice':
+      return { description, enum: field.of };
+  }
+}
+
+function fieldSchemas(fields: Iterable<readonly [string, Field]>): Schema {
+  return Object.fromEntries([...fields].map(([name, field]) => [name, fieldSchema(field)]));
+}
+
+/** What a number may be under some algorithm. Which one it is, only the policy knows. */
+function numberSchemas(): Schema {
+  const ofAny = [...NUMBERS].map(([name, { kind }]): [string, Schema] => {
+    if (kind === 'duration') return [name, DURATION];
+    return [name, kind === 'rate' ? RATE : { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }];
+  });
+  return Object.fromEntries(ofAny);
+}
+
+/** Whether it must be given. */
+function isRequired(field: Field): boolean {
+  return field.kind !== 'choice' && (field.kind !== 'count' || field.same === undefined);
+}
 
 function mapOf(properties: Schema, required: readonly string[] = []): Schema {
   return { type: 'object', properties, required, additionalProperties: false };
 }
 
-function policySchema(algorithm: string, fields: readonly string[]): Schema {
-  const numbers = numbersOf(fields);
-  const changed = { ...mapOf(numbers), minProperties: 1 };
+function policySchema(algorithm: string): Schema {
+  const fields = fieldsOf(algorithm);
+  const changed = { ...mapOf(fieldSchemas(fields.filter(([, field]) => isNumber(field)))), minProperties: 1 };
   return mapOf(
     {
       algorithm: { const: algorithm },
-      ...numbers,
-      ...EXTRAS[algorithm],
+      ...fieldSchemas(fields),
       plans: { type: 'object', description: 'Other numbers by plan.', additionalProperties: changed },
       shadow: { type: 'boolean', description: 'Count and report, and never deny.' },
     },
-    ['algorithm', ...fields.filter((field) => OPTIONAL[algorithm]?.includes(field) !== true)],
+    ['algorithm', ...fields.filter(([, field]) => isRequired(field)).map(([name]) => name)],
   );
 }
 
@@ -104,7 +117,7 @@ const OVERRIDE: Schema = mapOf(
   {
     key: text('Whose, exactly as the state is kept: `sluice explain` says it.'),
     policy: text('The name of a policy.'),
-    limits: { ...mapOf(numbersOf(NUMBERS)), minProperties: 1 },
+    limits: { ...mapOf(numberSchemas()), minProperties: 1 },
     until: { type: 'string', pattern: MOMENT.source },
     reason: text('For people.'),
   },
@@ -145,7 +158,7 @@ export const CONFIG_SCHEMA: Schema = {
       minProperties: 1,
       propertyNames: { pattern: POLICY_NAME.source },
       additionalProperties: {
-        oneOf: Object.entries(FIELDS).map(([algorithm, fields]) => policySchema(algorithm, fields)),
+        oneOf: ALGORITHM_NAMES.map(policySchema),
       },
     },
     rules: { type: 'array', items: { oneOf: [LIMITED_RULE, UNLIMITED_RULE] } },

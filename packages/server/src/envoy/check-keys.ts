@@ -1,5 +1,5 @@
 /** Whether a file has none but known keys, and values that can be something. A misspelt key must not become a silent default. */
-import type { Path, Problems } from '../config/problem.ts';
+import type { Path, Problems } from '../files/problem.ts';
 import { isYamlMap, type YamlMap } from './envoy-yaml.ts';
 
 /** As in the reference server, at any depth. */

@@ -12,6 +12,6 @@ function linesOf(domain: string, { path, rule, children }: Node): readonly strin
   if (rule === undefined) return below;
   const { limit, shadow, quota } = rule;
   const numbers = limit === undefined ? 'unlimited' : `unit=${limit.unit} requests_per_unit=${limit.requestsPerUnit}`;
-  const own = limit === undefined || limit.policy.algorithm === 'fixed-window' ? '' : `, ${limit.policy.algorithm}`;
+  const own = limit === undefined || limit.counter !== undefined ? '' : `, ${limit.policy.algorithm}`;
   return [`${[domain, ...path].join('.')}: ${numbers}${own}, shadow_mode: ${shadow}, quota_mode: ${quota}`, ...below];
 }

@@ -3,8 +3,8 @@
  * Maps stay maps, so that keys which are no texts can be seen.
  */
 import { isScalar, LineCounter, type Pair, parseDocument, visit } from 'yaml';
-import type { Problem } from '../config/problem.ts';
-import { problemsOf } from '../config/yaml-file.ts';
+import type { Problem } from '../files/problem.ts';
+import { problemsOf } from '../files/yaml-file.ts';
 
 export type YamlMap = ReadonlyMap<unknown, unknown>;
 

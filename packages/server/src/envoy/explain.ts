@@ -1,6 +1,6 @@
 /** What would happen to descriptors, step by step, in words. Nothing is asked of a store. */
 import type { Policy } from 'sluice';
-import { policyText } from '../config/explain.ts';
+import { policyText } from '../files/policy-text.ts';
 import type { EnvoyDomains, Node } from './domain.ts';
 import { compositeOf } from './level.ts';
 import { type Match, matchOf, nodesFor } from './match.ts';
@@ -98,6 +98,6 @@ function outcomeText(outcome: ExplainedOutcome): string {
   if (outcome.outcome === 'not-limited') return `not limited: ${outcome.because}`;
   const { policy, key, requestsPerUnit, shadow, quota } = outcome;
   const numbers = requestsPerUnit === 0 ? 'nothing at all' : policyText(policy);
-  const how = [...(shadow ? ['in the shadow: it never denies'] : []), ...(quota ? ['a quota'] : [])];
+  const how = [...(shadow ? ['shadow: it never denies'] : []), ...(quota ? ['a quota'] : [])];
   return `limited: ${[numbers, `key ${JSON.stringify(key)}`, ...how].join(', ')}`;
 }

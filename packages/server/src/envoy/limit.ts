@@ -2,7 +2,8 @@
  * From the numbers of a rule to a policy. Its name tells the state's period but not its limit, so that a changed limit keeps what was
  * spent and a changed period begins anew, as with the reference server. No policy that comes over the API may have such a name.
  */
-import { type AlgorithmName, checkPolicy, fixedWindow } from 'sluice';
+import { checkPolicy, fixedWindow } from 'sluice';
+import { fieldsOf, isNumber } from '../files/algorithms.ts';
 import type { Limit } from './domain.ts';
 import { unitOf } from './unit.ts';
 
@@ -14,36 +15,42 @@ export const MAX_REQUESTS = 2 ** 32 - 1;
 export interface LimitNumbers {
   readonly requestsPerUnit: number;
   readonly periodMs: number;
-  /** Default: fixed-window, which is the reference server's. */
-  readonly algorithm?: AlgorithmName | undefined;
-  /** Of a bucket or of GCRA. Default: the requests per unit. */
+  /** Default: the reference server's. */
+  readonly algorithm?: string | undefined;
+  /** Of an algorithm that has one. Default: the requests per unit. */
   readonly capacity?: number | undefined;
 }
 
+/** The reference server's algorithm. */
+export const DEFAULT_ALGORITHM = 'fixed-window';
+
 /** Throws the library's errors for numbers that it does not take. */
-export function limitOf({ requestsPerUnit, periodMs, algorithm = 'fixed-window', capacity }: LimitNumbers): Limit {
+export function limitOf({ requestsPerUnit, periodMs, algorithm = DEFAULT_ALGORITHM, capacity }: LimitNumbers): Limit {
   const unit = unitOf(periodMs / 1e3);
   const name = `${ENVOY_POLICY_PREFIX}${periodMs / 1e3}s`;
   const counter = fixedWindow({ name, limit: Number.MAX_SAFE_INTEGER, window: periodMs });
   if (requestsPerUnit === 0) return { requestsPerUnit, unit, size: 0, policy: counter, counter };
   const size = hasCapacity(algorithm) ? (capacity ?? requestsPerUnit) : requestsPerUnit;
   const policy = checkPolicy({ algorithm, name, ...numbersOf(algorithm, requestsPerUnit, periodMs, size) });
-  return { requestsPerUnit, unit, size, policy, counter: algorithm === 'fixed-window' ? counter : undefined };
+  const isDefault = algorithm === DEFAULT_ALGORITHM;
+  return { requestsPerUnit, unit, size, policy, counter: isDefault ? counter : undefined };
 }
 
-export function hasCapacity(algorithm: AlgorithmName): boolean {
-  return algorithm === 'token-bucket' || algorithm === 'leaky-bucket' || algorithm === 'gcra';
+export function hasCapacity(algorithm: string): boolean {
+  return fieldsOf(algorithm).some(([name]) => name === CAPACITY);
 }
 
-function numbersOf(algorithm: AlgorithmName, limit: number, periodMs: number, capacity: number): object {
-  switch (algorithm) {
-    case 'token-bucket':
-      return { capacity, refillRate: limit / (periodMs / 1e3) };
-    case 'leaky-bucket':
-      return { capacity, leakRate: limit / (periodMs / 1e3) };
-    case 'gcra':
-      return { limit, period: periodMs, capacity };
-    default:
-      return { limit, window: periodMs };
-  }
+/** How a bucket's size is called, which is not how much comes back in a period. */
+const CAPACITY = 'capacity';
+
+/** So many in each period, by the kinds of the fields that an algorithm has. */
+function numbersOf(algorithm: string, limit: number, periodMs: number, capacity: number): object {
+  const numbers = fieldsOf(algorithm).filter(([, field]) => isNumber(field));
+  return Object.fromEntries(
+    numbers.map(([name, { kind }]) => {
+      if (kind === 'rate') return [name, limit / (periodMs / 1e3)];
+      if (kind === 'duration') return [name, periodMs];
+      return [name, name === CAPACITY ? capacity : limit];
+    }),
+  );
 }

@@ -1,5 +1,5 @@
 /** Domains of several files together. Each file has a domain of its own, unless they are asked to be merged. */
-import { type FileProblem, type Locate, type Path, pathText } from '../config/problem.ts';
+import { type FileProblem, type Locate, type Path, pathText } from '../files/problem.ts';
 import type { EnvoyDomain, EnvoyDomains } from './domain.ts';
 import { duplicatesIn, duplicateText, levelOf } from './level.ts';
 

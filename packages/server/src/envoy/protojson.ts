@@ -1,5 +1,5 @@
 /** The JSON form of protobuf messages: fields in camelCase or snake_case, what is zero or empty left out, and no field that is unknown. */
-import { isFields } from '../config/fields.ts';
+import { isFields } from '../files/fields.ts';
 import { type Descriptor, type Entry, type LimitOverride, type RateLimitRequest, ServiceError } from './request.ts';
 import type { DescriptorStatus, RateLimitResponse } from './response.ts';
 import { UNITS, type Unit } from './unit.ts';
@@ -44,11 +44,13 @@ function hasNameTwice(json: string): boolean {
 }
 
 function readDescriptor(value: unknown): Descriptor {
-  const { entries, limit, hitsAddend } = message(value, ['entries', 'limit', 'hitsAddend']);
+  const fields = message(value, ['entries', 'limit', 'hitsAddend', 'isNegativeHits']);
+  const { entries, limit, hitsAddend, isNegativeHits } = fields;
   return {
     entries: list(entries, 'entries').map(readEntry),
     ...(limit === undefined ? {} : { limit: readOverride(limit) }),
     ...(hitsAddend === undefined ? {} : { hitsAddend: whole(hitsAddend, 'hitsAddend', 2 ** 64) }),
+    ...(flag(isNegativeHits, 'isNegativeHits') ? { isNegativeHits: true } : {}),
   };
 }
 
@@ -104,6 +106,11 @@ function list(value: unknown, field: string): readonly unknown[] {
   if (value === undefined) return [];
   if (Array.isArray(value)) return value;
   throw invalid(field, 'a list');
+}
+
+function flag(value: unknown, field: string): boolean {
+  if (value === undefined || typeof value === 'boolean') return value === true;
+  throw invalid(field, 'true or false');
 }
 
 /** As JSON writes them: without zeros before, and perhaps with an exponent. */

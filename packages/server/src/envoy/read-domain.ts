@@ -1,7 +1,7 @@
 /** From the text of an envoyproxy/ratelimit file to a domain, or to everything that is wrong with it. */
-import { kindOf } from '../config/fields.ts';
-import { type FileProblem, type Locate, type Path, type Problem, Problems } from '../config/problem.ts';
-import { parseYaml } from '../config/yaml-file.ts';
+import { kindOf } from '../files/fields.ts';
+import { type FileProblem, type Locate, type Path, type Problem, Problems } from '../files/problem.ts';
+import { parseYaml } from '../files/yaml-file.ts';
 import { checkKeys } from './check-keys.ts';
 import type { EnvoyDomain, Node, Rule } from './domain.ts';
 import { isYamlMap, parseEnvoyYaml, type YamlMap } from './envoy-yaml.ts';

@@ -1,6 +1,6 @@
 /** The metadata of a rule: any map that can become a google.protobuf.Struct. */
-import { kindOf } from '../config/fields.ts';
-import type { Path, Problems } from '../config/problem.ts';
+import { kindOf } from '../files/fields.ts';
+import type { Path, Problems } from '../files/problem.ts';
 import type { Metadata } from './domain.ts';
 import { isYamlMap, type YamlMap } from './envoy-yaml.ts';
 

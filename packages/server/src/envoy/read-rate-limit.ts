@@ -1,11 +1,11 @@
 /** The block `rate_limit`: the reference server's fields, and beside them an algorithm, a capacity and a period of one's own. */
-import { type AlgorithmName, SluiceError } from 'sluice';
-import { kindOf } from '../config/fields.ts';
-import type { Path, Problems } from '../config/problem.ts';
-import { FIELDS } from '../config/read-policies.ts';
+import { SluiceError } from 'sluice';
+import { ALGORITHM_NAMES } from '../files/algorithms.ts';
+import { kindOf } from '../files/fields.ts';
+import type { Path, Problems } from '../files/problem.ts';
 import type { Limit } from './domain.ts';
 import { isYamlMap, type YamlMap } from './envoy-yaml.ts';
-import { hasCapacity, limitOf, MAX_REQUESTS } from './limit.ts';
+import { DEFAULT_ALGORITHM, hasCapacity, limitOf, MAX_REQUESTS } from './limit.ts';
 import { readFlag, readText, readWhole } from './read-value.ts';
 import { secondsOf } from './unit.ts';
 
@@ -103,30 +103,26 @@ function readOwnPeriod(map: YamlMap, path: Path, problems: Problems): number | u
   return undefined;
 }
 
-function readAlgorithm(value: unknown, path: Path, problems: Problems): AlgorithmName | undefined {
+function readAlgorithm(value: unknown, path: Path, problems: Problems): string | undefined {
   if (value === undefined) return undefined;
-  if (typeof value === 'string' && Object.hasOwn(FIELDS, value)) return value as AlgorithmName;
-  const names = Object.keys(FIELDS).join(', ');
+  if (typeof value === 'string' && ALGORITHM_NAMES.includes(value)) return value;
+  const names = ALGORITHM_NAMES.join(', ');
   problems.add(path, `error loading config file: algorithm: expected one of ${names}, got ${kindOf(value)}`);
   return undefined;
 }
 
 /** `burst` is another word for it. */
-function readCapacity(
-  map: YamlMap,
-  algorithm: AlgorithmName | undefined,
-  path: Path,
-  problems: Problems,
-): number | undefined {
+function readCapacity(map: YamlMap, algorithm: string | undefined, path: Path, problems: Problems): number | undefined {
   const field = ['capacity', 'burst'].find((name) => map.has(name));
   if (field === undefined) return undefined;
   const at = [...path, field];
   if (map.has('capacity') && map.has('burst')) {
     problems.add(at, 'error loading config file: capacity: expected either capacity or burst, got both');
   }
-  if (!hasCapacity(algorithm ?? 'fixed-window')) {
-    const expected = 'one of the algorithms token-bucket, leaky-bucket and gcra beside it';
-    problems.add(at, `error loading config file: ${field}: expected ${expected}, got ${algorithm ?? 'fixed-window'}`);
+  const chosen = algorithm ?? DEFAULT_ALGORITHM;
+  if (!hasCapacity(chosen)) {
+    const expected = `one of the algorithms ${ALGORITHM_NAMES.filter(hasCapacity).join(', ')} beside it`;
+    problems.add(at, `error loading config file: ${field}: expected ${expected}, got ${chosen}`);
   }
   return readWhole(map.get(field), at, problems, { least: 1, most: MAX_REQUESTS, otherwise: 1 });
 }

@@ -1,5 +1,5 @@
 /** Those files of a config that are for Envoy, all together. */
-import type { FileProblem } from '../config/problem.ts';
+import type { FileProblem } from '../files/problem.ts';
 import type { EnvoyDomains, Node } from './domain.ts';
 import { nodesIn } from './level.ts';
 import { mergeDomains } from './merge-domains.ts';

@@ -1,6 +1,6 @@
 /** Single values of an Envoy file. What is wrong is told in the words of the reference server as far as it has some. */
-import { kindOf } from '../config/fields.ts';
-import type { Path, Problems } from '../config/problem.ts';
+import { kindOf } from '../files/fields.ts';
+import type { Path, Problems } from '../files/problem.ts';
 
 /** Empty for none. */
 export function readText(value: unknown, path: Path, problems: Problems): string {

@@ -14,6 +14,13 @@ export interface Descriptor {
   readonly limit?: LimitOverride | undefined;
   /** In place of the request's. 0 looks and spends nothing. */
   readonly hitsAddend?: number | undefined;
+  /** The hits are given back instead of spent. */
+  readonly isNegativeHits?: boolean | undefined;
+}
+
+/** Whether something is given back: a change, like a refund, and not only a question. */
+export function givesBack({ descriptors }: RateLimitRequest): boolean {
+  return descriptors.some(({ isNegativeHits }) => isNegativeHits === true);
 }
 
 export interface Entry {

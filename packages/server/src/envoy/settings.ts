@@ -2,6 +2,11 @@
 export interface EnvoySettings {
   /** What a denied request costs: nothing, or what it asked for, as with the reference server. */
   readonly denied: 'free' | 'spend';
+  /**
+   * Who may give hits back (`is_negative_hits`): whoever has the token, where there is one, as for /v1/refund; whoever may ask, as with the
+   * reference server; or nobody.
+   */
+  readonly negativeHits: 'token' | 'allow' | 'refuse';
   /** SHADOW_MODE: the overall code is always OK; the statuses tell the truth. */
   readonly shadowMode: boolean;
   /** QUOTA_MODE: every rule is one of quota. */
@@ -24,8 +29,10 @@ export interface HeaderNames {
   readonly reset: string;
 }
 
+/** How the Envoy service behaves when the config says nothing else. */
 export const DEFAULT_SETTINGS: EnvoySettings = {
   denied: 'free',
+  negativeHits: 'token',
   shadowMode: false,
   quotaMode: false,
   headers: undefined,
@@ -41,7 +48,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function readSettings(environment: Environment): EnvoySettings {
   const flag = (name: string): boolean => readFlag(name, environment[name]);
   return {
-    denied: readDenied(environment.SLUICE_ENVOY_DENIED),
+    denied: oneOf('SLUICE_ENVOY_DENIED', environment, ['free', 'spend']) ?? DEFAULT_SETTINGS.denied,
+    negativeHits:
+      oneOf('SLUICE_ENVOY_NEGATIVE_HITS', environment, ['token', 'allow', 'refuse']) ?? DEFAULT_SETTINGS.negativeHits,
     shadowMode: flag('SHADOW_MODE'),
     quotaMode: flag('QUOTA_MODE'),
     headers: flag('LIMIT_RESPONSE_HEADERS_ENABLED') ? headerNames(environment, 'LIMIT') : undefined,
@@ -57,10 +66,14 @@ export function mergesDomains(environment: Environment): boolean {
   return readFlag('MERGE_DOMAIN_CONFIG', environment.MERGE_DOMAIN_CONFIG);
 }
 
-function readDenied(text: string | undefined): EnvoySettings['denied'] {
-  if (text === undefined || text === '' || text === 'free') return 'free';
-  if (text === 'spend') return 'spend';
-  throw new TypeError(`SLUICE_ENVOY_DENIED: expected free or spend, got ${JSON.stringify(text)}`);
+function oneOf<Word extends string>(
+  name: string,
+  environment: Environment,
+  words: readonly [Word, ...Word[]],
+): Word | undefined {
+  const text = environment[name];
+  if (text === undefined || text === '' || words.includes(text as Word)) return (text || undefined) as Word | undefined;
+  throw new TypeError(`${name}: expected ${words.join(' or ')}, got ${JSON.stringify(text)}`);
 }
 
 /** As Go reads it. */

@@ -2,7 +2,7 @@
 import type { EnvoyDomain, EnvoyDomains, Metadata } from './domain.ts';
 import { type Match, matchOf } from './match.ts';
 import { countHits } from './near-limit.ts';
-import { type Descriptor, type RateLimitRequest, ServiceError } from './request.ts';
+import { type Descriptor, givesBack, type RateLimitRequest, ServiceError } from './request.ts';
 import type { Code, DescriptorStatus, HeaderValue, RateLimitResponse } from './response.ts';
 import { requestMetadata } from './response-metadata.ts';
 import type { EnvoySettings, HeaderNames } from './settings.ts';
@@ -32,6 +32,9 @@ export async function shouldRateLimit(request: RateLimitRequest, context: EnvoyC
 
 async function decide(request: RateLimitRequest, context: EnvoyContext): Promise<RateLimitResponse> {
   const { settings, stats } = context;
+  if (settings.negativeHits === 'refuse' && givesBack(request)) {
+    throw new ServiceError('this server refuses is_negative_hits (--envoy-negative-hits refuse)');
+  }
   const domain = domainFor(request, context);
   const found = domain === undefined ? [] : withoutReplaced(request.descriptors.map((item) => matchOf(domain, item)));
   const looked = request.descriptors.map((descriptor, index) => lookedUp(descriptor, found[index], request, settings));
@@ -75,6 +78,7 @@ interface LookedUp {
   /** Whether it denies together with all others of its kind, not by itself. */
   readonly isQuota: boolean;
   readonly hits: number;
+  readonly isGiveBack: boolean;
 }
 
 /** Enough to be above every limit, and far from where numbers lose digits. */
@@ -87,7 +91,8 @@ function lookedUp(
   settings: EnvoySettings,
 ): LookedUp {
   const hits = Math.min(descriptor.hitsAddend ?? Math.max(1, request.hitsAddend), MAX_HITS);
-  return { match, isQuota: countsAsQuota(match, settings), hits };
+  const isGiveBack = descriptor.isNegativeHits === true;
+  return { match, isQuota: countsAsQuota(match, settings), hits, isGiveBack };
 }
 
 /**
@@ -104,12 +109,14 @@ async function spendAll(
   { settings, limiter }: EnvoyContext,
 ): Promise<ReadonlyMap<LookedUp, Outcome>> {
   // One quota that is never over lets everything through that the others do not.
-  const canQuotaDeny = looked.every(({ isQuota, match }) => !isQuota || (canDeny(match) && !match!.rule.shadow));
+  const canQuotaDeny = looked.every(
+    ({ isQuota, match, isGiveBack }) => !isQuota || (canDeny(match) && !match!.rule.shadow && !isGiveBack),
+  );
   const limited = looked.filter(({ match }) => canDeny(match));
-  const spends = limited.map(({ match, isQuota, hits }): Spend => {
+  const spends = limited.map(({ match, isQuota, hits, isGiveBack }): Spend => {
     const { key, rule } = match!;
     const isEnforced = !rule.shadow && !isQuota;
-    return { key, limit: rule.limit!, hits, isEnforced, isQuota: isQuota && canQuotaDeny };
+    return { key, limit: rule.limit!, hits, isGiveBack, isEnforced, isQuota: isQuota && canQuotaDeny };
   });
   const outcomes = await spendOf(settings.denied, spends, limiter);
   return new Map(limited.map((item, index) => [item, outcomes[index]!]));
@@ -148,12 +155,22 @@ function judge(item: LookedUp, outcome: Outcome | undefined): Judged {
 }
 
 /** Written out, because spreading an object costs more than finding the limit. */
-function judged({ match, isQuota, hits }: LookedUp, outcome: Outcome | undefined, status: DescriptorStatus): Judged {
-  return { match, isQuota, hits, outcome, status };
+function judged(item: LookedUp, outcome: Outcome | undefined, status: DescriptorStatus): Judged {
+  const { match, isQuota, hits, isGiveBack } = item;
+  return { match, isQuota, hits, isGiveBack, outcome, status };
 }
 
-function count({ match, hits, outcome }: Judged, domain: EnvoyDomain, ratio: number, stats: EnvoyStats): void {
+function count(
+  { match, hits, isGiveBack, outcome }: Judged,
+  domain: EnvoyDomain,
+  ratio: number,
+  stats: EnvoyStats,
+): void {
   if (match?.rule.limit === undefined || outcome === undefined) return;
+  if (isGiveBack) {
+    stats.hit(domain, match.metric, { total_negative_hits: hits });
+    return;
+  }
   const { isOver, before } = outcome;
   const { over, near, within } = countHits({ hits, before, limit: match.rule.limit.size, isOver, ratio });
   stats.hit(domain, match.metric, {

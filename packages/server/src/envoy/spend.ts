@@ -3,6 +3,7 @@
  * denies it; the reference server's way, in which each descriptor counts by itself and denied ones count too, is there by name.
  */
 import type { Decision, Limiter, Policy, RateLimitResult } from 'sluice';
+import { ruleOf } from 'sluice/store';
 import type { Limit } from './domain.ts';
 
 /** A limiter whose policies come along with each attempt. */
@@ -14,6 +15,8 @@ export interface Spend {
   readonly limit: Limit;
   /** 0 looks. */
   readonly hits: number;
+  /** The hits are given back, and never more than was spent. That is no question: nothing denies it, and nobody is denied by it. */
+  readonly isGiveBack: boolean;
   /** Whether it can deny the request by itself. */
   readonly isEnforced: boolean;
   /** Whether it denies the request together with all others of its kind. */
@@ -33,12 +36,35 @@ export interface Outcome {
 }
 
 /** Answers in the order of the spends. */
-export function spendOf(
+export async function spendOf(
   denied: 'free' | 'spend',
   spends: readonly Spend[],
   limiter: EnvoyLimiter,
 ): Promise<readonly Outcome[]> {
-  return denied === 'free' ? spendIfAllowed(spends, limiter) : spendAlways(spends, limiter);
+  if (denied === 'spend') return spendAlways(spends, limiter);
+  const backs = spends.filter(({ isGiveBack }) => isGiveBack);
+  if (backs.length === 0) return spendIfAllowed(spends, limiter);
+  // First, so that the same request may spend what it gives back.
+  const given = await Promise.all(backs.map((spend) => giveBackHits(spend, limiter)));
+  const rest = spends.filter(({ isGiveBack }) => !isGiveBack);
+  const asked = rest.length === 0 ? [] : await spendIfAllowed(rest, limiter);
+  const bySpend = new Map([...backs, ...rest].map((spend, index) => [spend, [...given, ...asked][index]!]));
+  return spends.map((spend) => bySpend.get(spend)!);
+}
+
+/** Through the counter where there is one, which knows how much is above the limit. The answer is always OK, as with the reference server. */
+async function giveBackHits({ key, hits, limit }: Spend, limiter: EnvoyLimiter): Promise<Outcome> {
+  const policy = limit.counter ?? limit.policy;
+  const result = await limiter.refund(key, { cost: hits, context: { policies: [policy] } });
+  const spent =
+    limit.counter === undefined ? limit.size - result.remaining : Number.MAX_SAFE_INTEGER - result.remaining;
+  return {
+    isOver: false,
+    before: spent,
+    remaining: Math.max(0, limit.size - spent),
+    resetSeconds: resetSeconds(limit, result),
+    isRemembered: false,
+  };
 }
 
 async function spendIfAllowed(spends: readonly Spend[], limiter: EnvoyLimiter): Promise<readonly Outcome[]> {
@@ -135,7 +161,7 @@ function receiptOf(spend: Spend, result: RateLimitResult, decision: Decision, ho
     isOver: !decision.allowed,
     before: Math.max(0, spend.limit.size - available),
     remaining: decision.allowed ? decision.remaining : 0,
-    resetSeconds: resetSeconds(spend.limit.policy, decision),
+    resetSeconds: resetSeconds(spend.limit, decision),
     isRemembered: result.source === 'deny-cache',
   };
   return { spend, outcome, spent: isSpent ? result : undefined };
@@ -147,17 +173,17 @@ function counted({ limit, hits }: Spend, decision: Decision, cost: number, sourc
   const isOver = before + hits > limit.size;
   const remaining = isOver ? 0 : limit.size - before - cost;
   const isRemembered = source === 'deny-cache';
-  return { isOver, before, remaining, resetSeconds: resetSeconds(limit.counter!, decision), isRemembered };
+  return { isOver, before, remaining, resetSeconds: resetSeconds(limit, decision), isRemembered };
 }
 
 /**
  * Of a fixed window: until it ends, also when nothing is spent. Else until the key is as good as new, and for those who are denied until
  * the same cost is allowed. Rounded up, once.
  */
-function resetSeconds(policy: Policy, { allowed, retryAfter, resetAfter, resetAt }: Decision): number {
-  if (policy.algorithm === 'fixed-window') {
+function resetSeconds({ counter }: Limit, { allowed, retryAfter, resetAfter, resetAt }: Decision): number {
+  if (counter !== undefined) {
     const now = Math.round((resetAt - resetAfter) * 1e6);
-    const window = policy.window * 1e3;
+    const window = ruleOf(counter).recovery;
     return Math.ceil((window - (now % window)) / 1e6);
   }
   return Math.ceil(!allowed && retryAfter !== null && Number.isFinite(retryAfter) ? retryAfter : resetAfter);
@@ -175,7 +201,12 @@ async function giveBack(receipts: readonly Receipt[], limiter: EnvoyLimiter): Pr
 
 /** Each by itself, and whether it fits or not. */
 function spendAlways(spends: readonly Spend[], limiter: EnvoyLimiter): Promise<readonly Outcome[]> {
-  return Promise.all(spends.map((spend) => (spend.limit.counter === undefined ? spendDown : count)(spend, limiter)));
+  return Promise.all(
+    spends.map((spend) => {
+      if (spend.isGiveBack) return giveBackHits(spend, limiter);
+      return spend.limit.counter === undefined ? spendDown(spend, limiter) : count(spend, limiter);
+    }),
+  );
 }
 
 async function count(spend: Spend, limiter: EnvoyLimiter): Promise<Outcome> {

@@ -7,9 +7,19 @@ import type { MetricName } from './match.ts';
 
 const COUNTS = [
   ...(['total_hits', 'over_limit', 'near_limit', 'within_limit'] as const),
-  ...(['over_limit_with_local_cache', 'shadow_mode'] as const),
+  ...(['over_limit_with_local_cache', 'shadow_mode', 'total_negative_hits'] as const),
 ];
 type Counts = Record<(typeof COUNTS)[number], number>;
+
+/** What was counted, as data: what several processes counted can be added up. */
+export interface EnvoyCounts {
+  /** By labels. */
+  readonly rules: ReadonlyMap<string, Readonly<Counts>>;
+  readonly events: Readonly<Record<Event, number>>;
+  readonly requests: number;
+  readonly firstLoads: number;
+}
+
 type Event = 'domain_not_found' | 'global_shadow_mode' | 'service_error' | 'redis_error';
 
 /** Series whose name holds what clients sent. Further ones count for the rule as the file names it. */
@@ -48,31 +58,8 @@ export class EnvoyStats {
     for (const count of COUNTS) sums[count] += counts[count] ?? 0;
   }
 
-  /** Nothing before the first request: who does not use Envoy need not see it. */
-  lines(reloads: { readonly applied: number; readonly rejected: number }): readonly string[] {
-    if (this.#requests === 0) return [];
-    const { domain_not_found, global_shadow_mode, service_error, redis_error } = this.#events;
-    return [
-      ...COUNTS.flatMap((count) => this.#ruleLines(count)),
-      ...total('total_requests', ['{grpc_method="ShouldRateLimit"}', this.#requests]),
-      ...total('domain_not_found', ['', domain_not_found]),
-      ...total('global_shadow_mode', ['', global_shadow_mode]),
-      ...total(
-        'should_rate_limit_error',
-        ['{err_type="service_error"}', service_error],
-        ['{err_type="redis_error"}', redis_error],
-      ),
-      ...total('config_load_success', ['', this.#firstLoads + reloads.applied]),
-      ...total('config_load_error', ['', reloads.rejected]),
-    ];
-  }
-
-  #ruleLines(count: keyof Counts): string[] {
-    const name = `ratelimit_service_rate_limit_${count}`;
-    return [
-      `# TYPE ${name} counter`,
-      ...[...this.#rules].map(([labels, counts]) => `${name}{${labels}} ${counts[count]}`),
-    ];
+  counts(): EnvoyCounts {
+    return { rules: this.#rules, events: this.#events, requests: this.#requests, firstLoads: this.#firstLoads };
   }
 
   #countsOf(domain: string, { path, isOpen, fixedPath }: MetricName): Counts {
@@ -94,6 +81,33 @@ export class EnvoyStats {
     this.#byPath.set(path, counts);
     return counts;
   }
+}
+
+/** Nothing before the first request: who does not use Envoy need not see it. */
+export function envoyLines(
+  { rules, events, requests, firstLoads }: EnvoyCounts,
+  reloads: { readonly applied: number; readonly rejected: number },
+): readonly string[] {
+  if (requests === 0) return [];
+  const { domain_not_found, global_shadow_mode, service_error, redis_error } = events;
+  return [
+    ...COUNTS.flatMap((count) => ruleLines(rules, count)),
+    ...total('total_requests', ['{grpc_method="ShouldRateLimit"}', requests]),
+    ...total('domain_not_found', ['', domain_not_found]),
+    ...total('global_shadow_mode', ['', global_shadow_mode]),
+    ...total(
+      'should_rate_limit_error',
+      ['{err_type="service_error"}', service_error],
+      ['{err_type="redis_error"}', redis_error],
+    ),
+    ...total('config_load_success', ['', firstLoads + reloads.applied]),
+    ...total('config_load_error', ['', reloads.rejected]),
+  ];
+}
+
+function ruleLines(rules: EnvoyCounts['rules'], count: keyof Counts): string[] {
+  const name = `ratelimit_service_rate_limit_${count}`;
+  return [`# TYPE ${name} counter`, ...[...rules].map(([labels, counts]) => `${name}{${labels}} ${counts[count]}`)];
 }
 
 function total(name: string, ...samples: readonly (readonly [labels: string, value: number])[]): readonly string[] {

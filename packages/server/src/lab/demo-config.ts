@@ -3,7 +3,7 @@
  * nothing is guessed: a name that an algorithm does not have, and a value out of range, are refused by name.
  */
 import { checkPolicy, type Policy } from 'sluice';
-import { type Fields, isFields, kindOf } from '../config/fields.ts';
+import { type Fields, isFields, kindOf } from '../files/fields.ts';
 import { HttpError, invalidField } from '../service/http-error.ts';
 import { MOST_SECONDS, recoverySeconds } from './recovery.ts';
 
@@ -99,7 +99,7 @@ export function demoPolicy(algorithm: string, config: unknown): Policy {
   const known = Object.hasOwn(ALGORITHMS, algorithm) ? ALGORITHMS[algorithm] : undefined;
   if (known === undefined) throw unknownAlgorithm(algorithm);
   const settings = { ...known.defaults, ...readSettings(config, known) };
-  const policy = checkPolicy({ algorithm, ...known.policy(settings) });
+  const policy = checkPolicy({ algorithm, name: algorithm, ...known.policy(settings) });
   const seconds = recoverySeconds(policy);
   if (seconds <= MOST_SECONDS) return policy;
   const expected = `a whole bucket to recover within ${MOST_SECONDS} seconds`;

@@ -3,7 +3,7 @@
  * everywhere in this service.
  */
 import { createLimiter, type Limiter, type Policy, type RateLimitResult, type Store } from 'sluice';
-import { type Fields, kindOf } from '../config/fields.ts';
+import { type Fields, kindOf } from '../files/fields.ts';
 import { type Answer, json } from '../service/answer.ts';
 import { readItem } from '../service/ask.ts';
 import { invalidField } from '../service/http-error.ts';

@@ -1,8 +1,9 @@
 /** The routes the lab's page plays on: several attempts at once on an engine, for whoever holds the session's cookie. */
 import { checkPolicy, type Policy } from 'sluice';
-import { isFields, kindOf } from '../config/fields.ts';
+import { ruleOf } from 'sluice/store';
+import { isFields, kindOf } from '../files/fields.ts';
 import { json } from '../service/answer.ts';
-import { readCost, readItem } from '../service/ask.ts';
+import { keepsEntries, readCost, readItem } from '../service/ask.ts';
 import { HttpError, invalidField } from '../service/http-error.ts';
 import { readJson, readOptionalJson } from '../service/read-body.ts';
 import type { Route } from '../service/routes.ts';
@@ -113,8 +114,9 @@ function readShort(value: unknown, path: string, most: number): string {
 
 function readPolicy(value: object, path: string): Policy {
   const policy = checkPolicy(value, path);
-  if (policy.algorithm === 'sliding-window-log' && policy.limit > MAX_LOG) {
-    throw invalidField(`${path}.limit`, `at most ${MAX_LOG} in a log`, String(policy.limit));
+  const { limit } = ruleOf(policy);
+  if (keepsEntries(policy) && limit > MAX_LOG) {
+    throw invalidField(`${path}.limit`, `at most ${MAX_LOG} in a log`, String(limit));
   }
   const seconds = recoverySeconds(policy);
   if (seconds <= MOST_SECONDS) return policy;
@@ -131,7 +133,7 @@ const STATE = 'state:';
 function remember(attempts: readonly Attempt[], engine: Engine, { leftovers }: Session): void {
   const states = new Map(
     attempts.map((attempt): [string, Attempt] => [
-      `${STATE}${engine.name}:${attempt.policy.algorithm}:${modeOf(attempt.policy)}:${attempt.policy.name}:${attempt.key}`,
+      `${STATE}${engine.name}:${ruleOf(attempt.policy).identity}:${attempt.key}`,
       attempt,
     ]),
   );
@@ -141,8 +143,4 @@ function remember(attempts: readonly Attempt[], engine: Engine, { leftovers }: S
     throw new HttpError(400, 'too_many_states', message, { path: 'attempts' });
   }
   for (const [name, attempt] of fresh) leftovers.set(name, () => engine.forget(attempt));
-}
-
-function modeOf(policy: Policy): string {
-  return policy.algorithm === 'leaky-bucket' ? policy.mode : '';
 }

@@ -5,14 +5,13 @@
 import { Cluster } from 'ioredis';
 import { memoryStore, type Store } from 'sluice';
 import { redisStore } from 'sluice/ioredis';
-import { circuitBreaker, deadline, fallback, layered } from 'sluice/layers';
 import { errorText, type Log } from '../service/log.ts';
-import { within } from '../service/open-store.ts';
 import type { Paths } from '../service/openapi.ts';
 import { addressText, parseRedisAddress } from '../service/redis-address.ts';
 import { CONNECT_TIMEOUT_MS, type RedisClient, type RedisConnection, redisClient } from '../service/redis-client.ts';
 import type { Route } from '../service/routes.ts';
 import type { Beside } from '../service/service.ts';
+import { within } from '../service/within.ts';
 import { demoRoutes } from './demo.ts';
 import type { Engine } from './engine.ts';
 import { engineRoutes } from './engine-routes.ts';
@@ -23,16 +22,20 @@ import { LAB_PATHS } from './paths.ts';
 import { redisEngine } from './redis-engine.ts';
 import { Sessions } from './sessions.ts';
 
+/** What `openLab` takes. */
 export interface LabOptions extends Partial<RedisConnection> {
   /** Of the limits. The lab's own is made of it. */
   readonly prefix?: string | undefined;
   /** As `findPage` finds it. Without one the routes are served alone. */
   readonly page?: Page | undefined;
   readonly maxSessions?: number | undefined;
+  /** How long Redis may take before an engine says that it does not answer, in milliseconds. Default: 10 s. */
+  readonly patienceMs?: number | undefined;
   /** Default: memory of its own. For tests. */
   readonly demoStore?: Store | undefined;
 }
 
+/** The lab's routes beside those of the service. */
 export interface Lab extends Beside {
   readonly hasPage: boolean;
   close(): void;
@@ -42,6 +45,7 @@ export interface Lab extends Beside {
 const DEADLINE = '1s';
 const MAX_STATES_IN_MEMORY = 100_000;
 
+/** Opens the lab: its page, and the engines that its sessions run on. */
 export async function openLab(options: LabOptions, log: Log): Promise<Lab> {
   const { page } = options;
   const sessions = new Sessions(options.maxSessions);
@@ -50,7 +54,7 @@ export async function openLab(options: LabOptions, log: Log): Promise<Lab> {
   const clock = instantClock();
   const demoStore =
     options.demoStore ?? (client === undefined ? memoryOfTheLab(clock) : storeOn(client, prefix, clock));
-  const { engines, missing } = enginesOn(client, prefix, options.redis, clock);
+  const { engines, missing } = enginesOn(client, prefix, options, clock);
   const routes = [
     ...demoRoutes(demoStore, clock, sessions),
     ...engineRoutes(engines, missing, sessions),
@@ -69,7 +73,12 @@ function memoryOfTheLab(clock: InstantClock) {
   return memoryStore({ clock, maxKeys: MAX_STATES_IN_MEMORY });
 }
 
-function enginesOn(client: RedisClient | undefined, prefix: string, redis: string | undefined, clock: InstantClock) {
+function enginesOn(
+  client: RedisClient | undefined,
+  prefix: string,
+  { redis, patienceMs }: LabOptions,
+  clock: InstantClock,
+) {
   const memory = memoryEngine(memoryOfTheLab(clock), clock);
   if (client instanceof Cluster)
     return { engines: [memory], missing: { redis: 'looking into a cluster is not supported' } };
@@ -77,24 +86,19 @@ function enginesOn(client: RedisClient | undefined, prefix: string, redis: strin
     return { engines: [memory], missing: { redis: 'the server was started without --redis' } };
   }
   const description = addressText(parseRedisAddress(redis));
-  const engines: Engine[] = [memory, redisEngine({ client, prefix, description })];
+  const engines: Engine[] = [memory, redisEngine({ client, prefix, description, patienceMs })];
   return { engines, missing: {} };
 }
 
 function storeOn(client: RedisClient, prefix: string, clock: InstantClock): Store {
-  return layered(
-    redisStore(client, { raw: true, prefix }),
-    deadline({ timeout: DEADLINE }),
-    circuitBreaker(),
-    fallback({ to: memoryOfTheLab(clock) }),
-  );
+  return redisStore(client, { prefix, deadline: DEADLINE, fallback: memoryOfTheLab(clock), warnings: false });
 }
 
 /** A connection of its own. Redis need not be there yet. */
 async function connected(connection: RedisConnection, log: Log): Promise<RedisClient> {
   const client = redisClient(connection);
   await within(CONNECT_TIMEOUT_MS, client.connect()).catch((error) => {
-    log.warn('Redis does not answer the lab yet', { error: errorText(error) });
+    log.warn('Redis does not answer the lab yet; the lab uses it as soon as it does', { error: errorText(error) });
   });
   return client;
 }

@@ -1,5 +1,6 @@
 /** The lab on the memory of this process. Its states are numbers in typed arrays that nobody can print, so what is shown of them is what a look says. */
 import { createLimiter, type MemoryStore, type Policy, type RateLimitResult } from 'sluice';
+import { keepsEntries } from '../service/ask.ts';
 import type { Attempt, Engine, Observed, RawState } from './engine.ts';
 import type { InstantClock } from './instant-clock.ts';
 
@@ -14,7 +15,9 @@ export function memoryEngine(store: MemoryStore, clock: InstantClock): Engine {
     name: 'memory',
     description: 'the memory of the server',
     attempt: (attempts) => Promise.all(clock.atOnce(() => attempts.map(attemptOne))),
-    forget: async ({ key, policy }) => store.forget(key, [policy]),
+    forget: async ({ key, policy }) => {
+      store.ask({ verb: 'forget', key, policies: [policy] });
+    },
   };
 }
 
@@ -25,12 +28,12 @@ function rawOf(
   { remaining, resetAfter }: RateLimitResult,
 ): RawState | null {
   if (resetAfter === 0) return null;
-  const isLog = policy.algorithm === 'sliding-window-log';
+  const isLog = keepsEntries(policy);
   return {
     key: `${key} under ${policy.name}`,
     type: isLog ? 'a list of admissions' : 'numbers in a typed array',
     value: isLog ? logText(store, key, policy) : `remaining ${remaining}`,
-    reading: `remaining ${remaining}, as good as new in ${Math.ceil(resetAfter * 1e3)} ms`,
+    reading: `${remaining} left, resets in ${Math.ceil(resetAfter * 1e3) / 1e3} s`,
     ttlMs: Math.ceil(resetAfter * 1e3),
     memoryBytes: null,
   };
@@ -40,7 +43,7 @@ const SHOWN = 8;
 
 /** The newest, which are the last. */
 function logText(store: MemoryStore, key: string, policy: Policy): string {
-  const history = store.history(key, policy);
+  const { history = [] } = store.ask({ verb: 'history', key, policy, after: 0, most: Number.POSITIVE_INFINITY });
   const shown = history.slice(-SHOWN).map(({ at, cost }) => `${at.toFixed(6)}${cost === 1 ? '' : ` x ${cost}`}`);
   return `${history.length > SHOWN ? '... ' : ''}${shown.join(' ')}`;
 }

@@ -84,7 +84,6 @@ async function readOne(folder: string, name: string): Promise<PageFile> {
       'Cache-Control': cacheControl,
       ETag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`,
       'Content-Security-Policy': CONTENT_SECURITY_POLICY,
-      'X-Content-Type-Options': 'nosniff',
       'Referrer-Policy': 'no-referrer',
       ...(packed === undefined ? {} : { Vary: 'Accept-Encoding' }),
     },
@@ -94,11 +93,18 @@ async function readOne(folder: string, name: string): Promise<PageFile> {
 /** Open to everyone, also where everything else needs the token: they are the same files for all, and hold nothing of anybody's. */
 export function pageRoutes(page: Page): Route[] {
   return [
-    { methods: ['GET'], path: '/', access: 'open', handle: async ({ request }) => answer(page, 'index.html', request) },
+    {
+      methods: ['GET'],
+      path: '/',
+      access: 'open',
+      openness: { isForEveryone: true },
+      handle: async ({ request }) => answer(page, 'index.html', request),
+    },
     {
       methods: ['GET'],
       path: '/assets/:file',
       access: 'open',
+      openness: { isForEveryone: true },
       handle: async ({ request, parameter }) => answer(page, `assets/${parameter}`, request),
     },
   ];

@@ -111,7 +111,7 @@ export const LAB_PATHS: Paths = {
     listOf(DEMO_RESULT),
     { parameters: [ALGORITHM] },
   ),
-  '/api/rate-limit/reset': post('Makes all counters of the session as good as new.', EMPTY, RESET),
+  '/api/rate-limit/reset': post('Resets all counters of the session.', EMPTY, RESET),
   '/api/lab/engines': {
     get: {
       summary: 'What the lab can play on.',

@@ -7,6 +7,7 @@ import { createLimiter, type Policy } from 'sluice';
 import { redisStore } from 'sluice/ioredis';
 import { type RunScript, redisStoreOver, type Script, stateName } from 'sluice/redis';
 import { StoreError } from '../service/http-error.ts';
+import { within } from '../service/within.ts';
 import type { Attempt, Engine, Observed, RawState } from './engine.ts';
 import { printable, reading } from './readable-state.ts';
 
@@ -15,9 +16,14 @@ export interface RedisEngineOptions {
   /** Goes before every key. */
   readonly prefix: string;
   readonly description: string;
+  /** How long Redis may take for what is asked at once, in milliseconds. Default: 10 s. */
+  readonly patienceMs?: number | undefined;
 }
 
-export function redisEngine({ client, prefix, description }: RedisEngineOptions): Engine {
+const PATIENCE_MS = 10_000;
+
+export function redisEngine(options: RedisEngineOptions): Engine {
+  const { client, prefix, description, patienceMs = PATIENCE_MS } = options;
   const store = redisStore(client, { raw: true, prefix });
   const limiter = createLimiter<{ readonly policy: Policy }>({ policy: ({ policy }) => policy, store });
   const knownScripts = new Set<string>();
@@ -50,9 +56,11 @@ export function redisEngine({ client, prefix, description }: RedisEngineOptions)
   return {
     name: 'redis',
     description,
-    attempt: (attempts) => attemptAll(attempts).catch(asStoreError),
+    attempt: (attempts) => within(patienceMs, attemptAll(attempts)).catch(asStoreError),
     forget: async ({ key, policy }) => {
-      await Promise.resolve(store.forget(key, [policy])).catch(asStoreError);
+      await within(patienceMs, Promise.resolve(store.ask({ verb: 'forget', key, policies: [policy] }))).catch(
+        asStoreError,
+      );
     },
   };
 }

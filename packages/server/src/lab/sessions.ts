@@ -34,14 +34,15 @@ export class Sessions {
   }
 
   /** An id that another process gave, or this one before it was restarted, goes on: its state may still be on Redis. */
-  of({ headers }: IncomingMessage): Seated {
+  of({ headers, socket }: IncomingMessage): Seated {
     const given = idIn(headers.cookie);
     const id = given ?? randomBytes(16).toString('base64url');
     const session = this.#sessions.get(id) ?? { id, leftovers: new Map() };
     this.#sessions.delete(id);
     this.#sessions.set(id, session);
     this.#makeRoom();
-    return { session, headers: given === undefined ? { 'Set-Cookie': cookieOf(id) } : {} };
+    const isSecure = 'encrypted' in socket;
+    return { session, headers: given === undefined ? { 'Set-Cookie': cookieOf(id, isSecure) } : {} };
   }
 
   #makeRoom(): void {
@@ -53,9 +54,9 @@ export class Sessions {
   }
 }
 
-/** It ends with the browser's session. Scripts of the page have no use for it. */
-function cookieOf(id: string): string {
-  return `${COOKIE}=${id}; Path=/; HttpOnly; SameSite=Lax`;
+/** It ends with the browser's session. Scripts of the page have no use for it, nor has any other site. */
+function cookieOf(id: string, isSecure: boolean): string {
+  return `${COOKIE}=${id}; Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
 }
 
 function idIn(cookies: string | undefined): string | undefined {

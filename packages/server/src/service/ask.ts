@@ -3,10 +3,11 @@
  * under a name that no configured policy has, so that nobody reaches the state of a configured one with numbers of their own.
  */
 import { checkPolicy, type Policy } from 'sluice';
+import { ruleOf } from 'sluice/store';
 import type { Config } from '../config/config.ts';
 import { effectivePolicy } from '../config/effective.ts';
-import { type Fields, isFields, kindOf } from '../config/fields.ts';
 import { ENVOY_POLICY_PREFIX } from '../envoy/limit.ts';
+import { type Fields, isFields, kindOf } from '../files/fields.ts';
 import { HttpError, invalidField } from './http-error.ts';
 import { markInline } from './inline-policies.ts';
 
@@ -108,15 +109,17 @@ function inlinePolicy(value: unknown, path: string, config: Config): Policy {
   if (config.policies.has(policy.name) || policy.name.startsWith(ENVOY_POLICY_PREFIX)) {
     throw invalidField(`${path}.name`, 'a name that no configured policy has', kindOf(policy.name));
   }
-  if (policy.algorithm === 'sliding-window-log' && policy.limit > MAX_INLINE_LOG) {
-    throw invalidField(
-      `${path}.limit`,
-      `at most ${MAX_INLINE_LOG} in a log that is not configured`,
-      String(policy.limit),
-    );
+  const { limit } = ruleOf(policy);
+  if (keepsEntries(policy) && limit > MAX_INLINE_LOG) {
+    throw invalidField(`${path}.limit`, `at most ${MAX_INLINE_LOG} in a log that is not configured`, String(limit));
   }
   markInline(policy);
   return policy;
+}
+
+/** Whether a state grows with what is admitted. */
+export function keepsEntries(policy: Policy): boolean {
+  return ruleOf(policy).entries !== undefined;
 }
 
 /** A plan that none of the policies has is a mistake of the caller, not a silent default. */

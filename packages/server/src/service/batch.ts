@@ -1,5 +1,5 @@
 /** One question or a list of them. In a list each is answered by itself: one that is wrong does not keep the others from an answer. */
-import type { MaybePromise } from 'sluice';
+import type { MaybePromise } from 'sluice/store';
 import { type ErrorBody, errorBody, invalidField, toHttpError } from './http-error.ts';
 import type { Verb, VerbContext } from './verbs.ts';
 

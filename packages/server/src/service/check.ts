@@ -5,14 +5,17 @@
 import type { IncomingMessage } from 'node:http';
 import type { AttemptEntry, Policy, RateLimitResult } from 'sluice';
 import { denial, type HeaderValues, type HeaderWriter, headerWriter, type Key, type RequestView } from 'sluice/http';
-import { applyRules, spendsOfAll } from '../config/apply-rules.ts';
-import { kindOf } from '../config/fields.ts';
+import { applyRules, type RuleOutcome, spendsOfAll } from '../config/apply-rules.ts';
 import { type KeySources, parseKey } from '../config/key-expression.ts';
+import { UnreadablePath } from '../config/request-paths.ts';
+import { kindOf } from '../files/fields.ts';
 import { type Answer, json, jsonText } from './answer.ts';
 import { namedPolicy, readCost, readKey, refuseTwice } from './ask.ts';
 import { HttpError, invalidField } from './http-error.ts';
 import type { LiveLimits } from './live-limits.ts';
+import { numberIn, refuseOthers } from './query.ts';
 import { resultsJson } from './result-json.ts';
+import { singleHeader } from './single-header.ts';
 
 export interface CheckRequest {
   readonly request: IncomingMessage;
@@ -25,7 +28,7 @@ export async function checkPolicies(names: string, asked: CheckRequest, limits: 
   const how = readDeny(asked.query);
   const key = keyOf(asked, limits);
   const plan = asked.query.get('plan') ?? undefined;
-  const cost = readCostText(asked.query.get('cost'));
+  const cost = readCost(numberIn(asked.query, 'cost'), 'cost');
   const now = Date.now();
   const policies = names.split(',').map((name) => {
     if (!limits.config.policies.has(name)) throw noSuchPolicy(name);
@@ -39,7 +42,7 @@ export async function checkPolicies(names: string, asked: CheckRequest, limits: 
 export async function checkRules(asked: CheckRequest, limits: LiveLimits): Promise<Answer> {
   refuseOthers(asked.query, ['deny']);
   const how = readDeny(asked.query);
-  const outcomes = applyRules(limits.config, describedRequest(asked.request), Date.now());
+  const outcomes = outcomesOf(asked.request, limits);
   const spends = spendsOfAll(outcomes);
   const isUnlimited = outcomes.some(({ outcome }) => outcome === 'unlimited');
   const keyless = isUnlimited ? undefined : outcomes.find(({ outcome }) => outcome === 'no-key');
@@ -49,6 +52,16 @@ export async function checkRules(asked: CheckRequest, limits: LiveLimits): Promi
   const policies = spends.map(({ policy }) => policy);
   const result = await limits.limiter.attempt(entries, { context: { policies } });
   return answerOf(result, policies, asked.request, how);
+}
+
+/** A path that nobody can say what it means is refused: it is never a reason to let a request through. */
+function outcomesOf(request: IncomingMessage, { config }: LiveLimits): readonly RuleOutcome[] {
+  try {
+    return applyRules(config, describedRequest(request), Date.now());
+  } catch (error) {
+    if (!(error instanceof UnreadablePath)) throw error;
+    throw new HttpError(400, 'unreadable_path', error.message, { path: 'x-forwarded-uri' });
+  }
 }
 
 /** Waits for the slot where a policy shapes, because a gateway cannot. */
@@ -129,7 +142,7 @@ function keyOf({ request, query }: CheckRequest, limits: LiveLimits): string {
   const said = query.get('key');
   if (said !== null) return ownText(readKey(said, 'key'));
   const by = query.get('by');
-  const given = request.headers[KEY_HEADER]?.toString();
+  const given = singleHeader(request, KEY_HEADER);
   if (by === null && given !== undefined) return readKey(given, KEY_HEADER);
   if (by === null) throw noKey(`expected ?key=..., the header ${KEY_HEADER}, or ?by=header:NAME`);
   const key = keyFrom(by, limits.config)(viewOf(request, request.method ?? 'GET', request.url ?? '/'));
@@ -153,8 +166,9 @@ function keyFrom(by: string, sources: KeySources): Key {
   }
 }
 
-function viewOf({ headers, socket }: IncomingMessage, method: string, path: string): RequestView {
-  return { method, path, ip: socket.remoteAddress, header: (name) => headers[name.toLowerCase()]?.toString() };
+function viewOf(request: IncomingMessage, method: string, path: string): RequestView {
+  const { remoteAddress: ip } = request.socket;
+  return { method, path, ip, header: (name) => singleHeader(request, name.toLowerCase()) };
 }
 
 /** As gateways describe a request: Caddy and Traefik by the first of these, nginx by convention by the second. */
@@ -169,8 +183,8 @@ function describedRequest(request: IncomingMessage): RequestView {
 }
 
 /** Two that differ are the gateway's and the client's own, who would like to be taken for another request: nobody knows which is which. */
-function described({ headers }: IncomingMessage, name: string, otherName: string): string | undefined {
-  const [text, other] = [headers[name]?.toString(), headers[otherName]?.toString()];
+function described(request: IncomingMessage, name: string, otherName: string): string | undefined {
+  const [text, other] = [singleHeader(request, name), singleHeader(request, otherName)];
   if (text === undefined || other === undefined || text === other) return text ?? other;
   throw invalidField(otherName, `the same as ${name}`, 'something else');
 }
@@ -180,19 +194,6 @@ function readDeny(query: URLSearchParams): number | undefined {
   if (deny === null || deny === '429') return undefined;
   if (deny === '403') return 403;
   throw invalidField('deny', '403 or 429', kindOf(deny));
-}
-
-function readCostText(text: string | null): number {
-  if (text === null) return 1;
-  return readCost(/^\d{1,16}$/.test(text) ? Number(text) : text, 'cost');
-}
-
-function refuseOthers(query: URLSearchParams, known: readonly string[]): void {
-  for (const name of query.keys()) {
-    if (!known.includes(name)) throw invalidField(name.slice(0, 60), `one of ${known.join(', ')}`, 'no such parameter');
-    // One of two may be the client's, appended by a gateway that does not look: nobody knows which is which.
-    if (query.getAll(name).length > 1) throw invalidField(name, 'it once', 'it several times');
-  }
 }
 
 function noKey(message: string): HttpError {

@@ -3,81 +3,74 @@
  * have denied. Dry runs are not decisions. What the store fails with leaves here as a StoreError, which is how the service tells a
  * store that is away from a mistake of its own.
  */
-import { type Check, type MaybePromise, type Policy, SluiceError, type Store, type Verdicts } from 'sluice';
+import type { Policy } from 'sluice';
 import type { Layer } from 'sluice/layers';
+import { type Answer, type Attempt, around, asking, isStoreFault, proceed } from 'sluice/store';
 import { StoreError } from './http-error.ts';
-import type { LiveDecision } from './live.ts';
-import { isPromise } from './maybe-promise.ts';
+import type { Live } from './live.ts';
+import type { LiveDecision } from './live-second.ts';
 import type { Metrics, Outcome } from './metrics.ts';
 
 export interface Naming {
   /** The label of a policy. */
   labelOf(policy: Policy): string;
   isShadowed(policy: Policy): boolean;
+  /** Whether each question to the store is a whole request. Where policies are in the shadow, a request is several. */
+  readonly isWholeRequest: boolean;
 }
 
 export function counting(metrics: Metrics, naming: Naming): Layer {
-  return (inner) => {
-    const decided = (policy: Policy, key: string, allowed: boolean): LiveDecision => {
-      const label = naming.labelOf(policy);
-      metrics.decided(label, allowed ? 'allowed' : deniedAs(naming.isShadowed(policy)));
-      return { policy: label, key, allowed };
-    };
-    const answered = (decisions: readonly LiveDecision[], source: string, startedAt: number): void => {
-      const now = performance.now();
-      const seconds = (now - startedAt) / 1e3;
-      metrics.checked(seconds);
-      metrics.live.answered(decisions, source, seconds, now);
-    };
-    const count = (checks: readonly Check[], answer: Verdicts, startedAt: number): Verdicts => {
-      const { verdicts, source } = answer;
-      const decisions = verdicts.map(({ allowed }, index) =>
-        decided(checks[index]!.policy, checks[index]!.key, allowed),
-      );
-      answered(decisions, source, startedAt);
-      return answer;
-    };
-    const decide: Store['decide'] = (checks, options) => {
-      if (options?.dryRun === true) return translated(() => inner.decide(checks, options));
-      const startedAt = performance.now();
-      const answer = translated(() => inner.decide(checks, options));
-      return isPromise(answer)
-        ? answer.then((verdicts) => count(checks, verdicts, startedAt))
-        : count(checks, answer, startedAt);
-    };
-    const { one } = inner.decide;
-    const countedOne: typeof one = (key, policy, cost) => {
-      const startedAt = performance.now();
-      try {
-        const answer = one!(key, policy, cost);
-        answered([decided(policy, key, answer.verdict.allowed)], answer.source, startedAt);
-        return answer;
-      } catch (error) {
-        throw translate(error);
-      }
-    };
-    return {
-      decide: one === undefined ? decide : Object.assign(decide, { one: countedOne }),
-      change: (changes) => translated(() => inner.change(changes)),
-      forget: (key, policies) => translated(() => inner.forget(key, policies)),
-      history: (key, policy) => translated(() => inner.history(key, policy)),
-    } satisfies Store;
+  const decided = (policy: Policy, key: string, allowed: boolean): LiveDecision => {
+    const label = naming.labelOf(policy);
+    const shadow = naming.isShadowed(policy);
+    metrics.decided(label, allowed ? 'allowed' : deniedAs(shadow));
+    return { policy: label, key, allowed, shadow };
   };
+  const count = (attempt: Attempt, answer: Answer, startedAt: number): Answer => {
+    const { decisions, source } = answer;
+    const all = decisions.map(({ allowed }, index) => {
+      const { policy, key } = index === 0 ? attempt : attempt.and[index - 1]!;
+      return decided(policy, key, allowed);
+    });
+    const now = performance.now();
+    const seconds = (now - startedAt) / 1e3;
+    metrics.checked(seconds);
+    metrics.live.answered(all, source, seconds, now);
+    if (naming.isWholeRequest) metrics.live.requested(answer.allowed, now);
+    return answer;
+  };
+  return (inner) =>
+    around(inner, (question) => {
+      if (question.verb !== 'attempt' || question.dryRun) return asking(inner, question, identity, fail);
+      const startedAt = performance.now();
+      return asking(inner, question, (answer) => count(question, answer, startedAt), fail);
+    });
+}
+
+/**
+ * A layer above the shadow, which asks the store several times about one request: it counts what became of the request. Where nothing is in
+ * the shadow, the layer below counts requests as well.
+ */
+export function countingRequests(live: Live): Layer {
+  return (inner) =>
+    around(inner, (question) => {
+      const answer = inner.ask(question);
+      if (question.verb !== 'attempt' || question.dryRun) return answer;
+      return proceed(answer, (result) => {
+        live.requested(result.allowed);
+        return result;
+      });
+    });
 }
 
 function deniedAs(isShadowed: boolean): Outcome {
   return isShadowed ? 'shadow_denied' : 'denied';
 }
 
-function translated<T>(ask: () => MaybePromise<T>): MaybePromise<T> {
-  try {
-    const answer = ask();
-    return isPromise(answer) ? answer.catch((error) => Promise.reject(translate(error))) : answer;
-  } catch (error) {
-    throw translate(error);
-  }
+function identity(answer: Answer): Answer {
+  return answer;
 }
 
-function translate(error: unknown): unknown {
-  return error instanceof SluiceError ? error : new StoreError('the store failed', { cause: error });
+function fail(error: unknown): never {
+  throw isStoreFault(error) ? new StoreError('the store failed', { cause: error }) : error;
 }

@@ -1,12 +1,15 @@
 /** The HTTP side of the Envoy service, with the statuses and texts of the reference server. */
 import { dumpDomains } from '../envoy/dump.ts';
 import { readRequest, responseJson } from '../envoy/protojson.ts';
-import { ServiceError } from '../envoy/request.ts';
+import { givesBack, type RateLimitRequest, ServiceError } from '../envoy/request.ts';
+import type { EnvoySettings } from '../envoy/settings.ts';
 import { type EnvoyContext, shouldRateLimit } from '../envoy/should-rate-limit.ts';
 import { type Answer, json, text } from './answer.ts';
 import { toHttpError } from './http-error.ts';
+import { isOfUse } from './open-store.ts';
 import { readText } from './read-body.ts';
 import type { Asked, Route, RouteContext } from './routes.ts';
+import type { Access } from './token.ts';
 
 export function envoyContext(
   { limits, metrics, envoy: settings }: RouteContext,
@@ -16,15 +19,21 @@ export function envoyContext(
   return { domains: limits.config.envoy, limiter, settings, stats: metrics.envoy };
 }
 
-/** Not while it drains, while the store is away and nobody answers in its place, or without a domain where one is wanted. */
+/** Who gives back changes what others have spent, unless everybody may. */
+export function envoyAccess(request: RateLimitRequest | undefined, { negativeHits }: EnvoySettings): Access {
+  return negativeHits === 'token' && request !== undefined && givesBack(request) ? 'change' : 'use';
+}
+
+/** Not while it drains, while the store is of no use, or without a domain where one is wanted. */
 export async function isHealthy({ store, isDraining, envoy, limits }: RouteContext): Promise<boolean> {
   if (isDraining() || (envoy.needsConfig && (limits.config.envoy?.size ?? 0) === 0)) return false;
-  return !store.failsClosed || (await store.isUp());
+  return isOfUse(store, !store.failsClosed || (await store.isUp()));
 }
 
 async function answerJson({ request }: Asked, context: RouteContext): Promise<Answer> {
   try {
     const asked = readRequest(await readText(request, context.bodyLimits));
+    context.guard(envoyAccess(asked, context.envoy), request.headers.authorization);
     const response = await shouldRateLimit(asked, envoyContext(context));
     return json(response.overallCode === 'OK' ? 200 : 429, responseJson(response));
   } catch (error) {
@@ -49,6 +58,7 @@ export const ENVOY_ROUTES: readonly Route[] = [
     methods: ['GET'],
     path: '/healthcheck',
     access: 'open',
+    openness: { isForEveryone: true, isUnderAnyHost: true },
     handle: async (_, context) => ((await isHealthy(context)) ? text(200, 'OK') : text(500, 'Internal Server Error\n')),
   },
   {

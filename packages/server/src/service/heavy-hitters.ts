@@ -11,6 +11,13 @@ export interface Hitter {
   readonly error: number;
 }
 
+/** What a stream held, as data that can go to another process. */
+export interface Hits {
+  /** How often an item that is not listed can have come at most. */
+  readonly unseen: number;
+  readonly hitters: readonly Hitter[];
+}
+
 interface Counter {
   item: string;
   count: number;
@@ -19,7 +26,7 @@ interface Counter {
   at: number;
 }
 
-export class HeavyHitters {
+export class HeavyHitters implements Hits {
   readonly #capacity: number;
   readonly #counters = new Map<string, Counter>();
   /** The smallest count first: no parent is larger than its children. */
@@ -40,7 +47,7 @@ export class HeavyHitters {
     return this.#heap.length < this.#capacity ? 0 : this.#heap[0]!.count;
   }
 
-  list(): readonly Hitter[] {
+  get hitters(): readonly Hitter[] {
     return this.#heap.map(({ item, count, error }) => ({ item, count, error }));
   }
 
@@ -81,11 +88,11 @@ export class HeavyHitters {
 }
 
 /** The largest of several streams together. What has no counter in one of them may still have been there: that much is added to both numbers. */
-export function mostFrequent(streams: readonly HeavyHitters[], most: number): readonly Hitter[] {
+export function mostFrequent(streams: readonly Hits[], most: number): readonly Hitter[] {
   const unseen = streams.reduce((sum, stream) => sum + stream.unseen, 0);
   const sums = new Map<string, { item: string; count: number; error: number }>();
   for (const stream of streams) {
-    for (const { item, count, error } of stream.list()) {
+    for (const { item, count, error } of stream.hitters) {
       const sum = sums.get(item) ?? { item, count: unseen, error: unseen };
       sum.count += count - stream.unseen;
       sum.error += error - stream.unseen;

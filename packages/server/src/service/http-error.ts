@@ -36,16 +36,16 @@ export function toHttpError(error: unknown): HttpError {
   return new HttpError(500, 'internal_error', 'Something went wrong here. The log has the request id.');
 }
 
-const STORE_CODES: readonly string[] = ['SLUICE_TIMEOUT', 'SLUICE_CIRCUIT_OPEN', 'SLUICE_UNEXPECTED_REPLY'];
-
 /** The library names a verb's option by the verb, `block.duration`; callers of the service sent a field. */
-const VERB = /^(?:block|refund|reserve)\./;
+const VERB = /^(?:block|history|penalize|refund|reserve)\./;
 
-function ofLibrary({ code, path: option, expected, got }: SluiceError): HttpError {
+function ofLibrary({ code, kind, path: option, expected, got, sentence }: SluiceError): HttpError {
+  if (kind === 'store') return unavailable();
   const path = option.replace(VERB, '');
-  if (STORE_CODES.includes(code)) return unavailable();
-  if (code === 'SLUICE_HOLD_SETTLED') return new HttpError(409, code, `${path}: expected ${expected}, got ${got}`);
-  return new HttpError(400, code, `${path}: expected ${expected}, got ${got}`, { path });
+  const message = expected === '' ? sentence : `${path}: expected ${expected}, got ${got}`;
+  return code === 'SLUICE_HOLD_SETTLED'
+    ? new HttpError(409, code, message)
+    : new HttpError(400, code, message, { path });
 }
 
 function unavailable(): HttpError {

@@ -73,7 +73,7 @@ async function namesOf(client: RedisClient, inspection: Inspection): Promise<str
   const names = await scan(client, statePattern(key, { prefix, hashKeys }));
   return names.filter((name) => {
     const parsed = parseStateName(name, { prefix });
-    return parsed !== undefined && (only === undefined || only.includes(parsed.policy));
+    return parsed !== undefined && (only === undefined || only.includes(parsed.policy ?? ''));
   });
 }
 
@@ -98,8 +98,8 @@ async function readState(client: RedisClient, name: string, inspection: Inspecti
   const { policy, kind } = parsed;
   const surroundings = { policy, kind, name, ttlMs, memoryBytes, value };
   try {
-    const { state, blockedUntil } = inspectState(kind, value);
-    return { ...surroundings, state, blockedUntil, left: await leftOf(client, name, parsed, inspection) };
+    const { state, times, blockedUntil } = inspectState(kind, value);
+    return { ...surroundings, state, times, blockedUntil, left: await leftOf(client, name, parsed, inspection) };
   } catch (error) {
     if (error instanceof SluiceError) return { ...surroundings, problem: 'not a state of this version' };
     throw error;
@@ -113,7 +113,7 @@ async function leftOf(
   { policy }: StateName,
   { key, config, prefix, hashKeys }: Inspection,
 ): Promise<Left | null> {
-  const named = config?.policies.get(policy);
+  const named = policy === undefined ? undefined : config?.policies.get(policy);
   if (named === undefined || stateName(key, named.policy, { prefix, hashKeys }) !== name) return null;
   const effective: Policy = effectivePolicy(named, { key, now: Date.now() }).policy;
   const store = redisStore(client, { raw: true, prefix, hashKeys });

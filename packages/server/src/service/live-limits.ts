@@ -3,7 +3,7 @@ import { createLimiter, type Limiter, type Policy, type Store } from 'sluice';
 import { layered, shadow } from 'sluice/layers';
 import type { Config } from '../config/config.ts';
 import { ENVOY_POLICY_PREFIX } from '../envoy/limit.ts';
-import { counting } from './counting.ts';
+import { counting, countingRequests } from './counting.ts';
 import type { Metrics } from './metrics.ts';
 
 /** Which policies an attempt is under. */
@@ -52,8 +52,10 @@ function limiterFor(config: Config, store: Store, metrics: Metrics): Limiter<Und
   const counted = counting(metrics, {
     labelOf: ({ name }) => (config.policies.has(name) ? name : labelOfOthers(name)),
     isShadowed: ({ name }) => shadowed.includes(name),
+    isWholeRequest: shadowed.length === 0,
   });
-  const layers = shadowed.length === 0 ? [counted] : [counted, shadow({ policies: shadowed })];
+  const layers =
+    shadowed.length === 0 ? [counted] : [counted, shadow({ policies: shadowed }), countingRequests(metrics.live)];
   // Of one by itself no list has to be checked.
   const chosen = ({ policies }: Under) => (policies.length === 1 ? policies[0]! : policies);
   return createLimiter<Under>({ policies: chosen, store: layered(store, ...layers) });

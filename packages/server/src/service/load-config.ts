@@ -2,9 +2,9 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { type FileProblem, problemText } from '../config/problem.ts';
 import { type ConfigText, type ReadConfigs, readConfigs } from '../config/read-config.ts';
 import type { Environment } from '../config/read-jwt.ts';
+import { type FileProblem, problemText } from '../files/problem.ts';
 
 /** What is on the disk. */
 export interface FoundFiles {
@@ -49,6 +49,7 @@ export function configOf({ texts, problems }: FoundFiles, environment: Environme
   return { ...read, config: all.length > 0 ? undefined : read.config, problems: all };
 }
 
+/** A config, and the files it was read from. */
 export interface LoadedConfig {
   readonly config: Config;
   readonly found: FoundFiles;

@@ -2,7 +2,7 @@
  * What Prometheus reads. Labels are the names of configured policies, `inline` for all others, and fixed words: what callers send never
  * becomes a label, so the number of series is bounded by the config.
  */
-import { EnvoyStats } from '../envoy/stats.ts';
+import { type EnvoyCounts, EnvoyStats, envoyLines } from '../envoy/stats.ts';
 import { Live } from './live.ts';
 
 export const OUTCOMES = ['allowed', 'denied', 'shadow_denied'] as const;
@@ -11,9 +11,32 @@ export type Outcome = (typeof OUTCOMES)[number];
 /** Seconds. From what memory takes to what a hung store takes. */
 const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1] as const;
 
+/** Everything that only grows, as data: what several processes counted can be added up. */
+export interface Counts {
+  readonly decisions: ReadonlyMap<string, Readonly<Record<Outcome, number>>>;
+  /** How many checks took no longer than each of `BUCKETS`, and longer than the one before. */
+  readonly buckets: readonly number[];
+  readonly checks: number;
+  readonly checkSeconds: number;
+  readonly storeErrors: number;
+  readonly reloads: { readonly applied: number; readonly rejected: number };
+  readonly responses: ReadonlyMap<number, number>;
+  readonly cutOff: number;
+  readonly envoy: EnvoyCounts;
+}
+
+/** What is not counted but looked at. */
+export interface Looked {
+  readonly storeUp: boolean;
+  readonly holds: number;
+  /** Undefined where one process is the whole server. */
+  readonly workers?: { readonly count: number; readonly silent: number } | undefined;
+}
+
+/** What the service counts: `GET /metrics` tells it to Prometheus. */
 export class Metrics {
   /** The last seconds, with keys: for people who look, not for Prometheus. */
-  readonly live = new Live();
+  readonly live: Live;
   /** Of the Envoy service. */
   readonly envoy = new EnvoyStats();
   readonly #decisions = new Map<string, Record<Outcome, number>>();
@@ -23,6 +46,12 @@ export class Metrics {
   #storeErrors = 0;
   readonly #reloads = { applied: 0, rejected: 0 };
   readonly #responses = new Map<number, number>();
+  #cutOff = 0;
+
+  /** `live` is given where it has another clock. */
+  constructor(live = new Live()) {
+    this.live = live;
+  }
 
   decided(policy: string, outcome: Outcome): void {
     let counts = this.#decisions.get(policy);
@@ -53,42 +82,77 @@ export class Metrics {
     this.#responses.set(status, (this.#responses.get(status) ?? 0) + 1);
   }
 
-  /** What is not counted but looked at, comes in. */
-  text(now: { readonly storeUp: boolean; readonly holds: number }): string {
-    const lines = [
-      ...family('sluice_decisions_total', 'counter', 'Answers of policies to attempts.', this.#decisionLines()),
-      ...family('sluice_check_duration_seconds', 'histogram', 'How long the store took to decide.', this.#durations()),
-      ...family('sluice_store_errors_total', 'counter', 'Calls that the store failed.', [['', this.#storeErrors]]),
-      ...family('sluice_store_up', 'gauge', 'Whether the store answers now.', [['', now.storeUp ? 1 : 0]]),
-      ...family('sluice_holds', 'gauge', 'Reservations that are not settled yet.', [['', now.holds]]),
-      ...family('sluice_config_reloads_total', 'counter', 'Changes of the config file, by what became of them.', [
-        ['{result="applied"}', this.#reloads.applied],
-        ['{result="rejected"}', this.#reloads.rejected],
-      ]),
-      ...family('sluice_http_responses_total', 'counter', 'Responses of this service by status.', this.#statusLines()),
-      ...this.envoy.lines(this.#reloads),
-    ];
-    return `${lines.join('\n')}\n`;
+  cutOff(): void {
+    this.#cutOff += 1;
   }
 
-  #decisionLines(): Sample[] {
-    return [...this.#decisions].flatMap(([policy, counts]) =>
-      OUTCOMES.map((outcome): Sample => [`{policy="${policy}",outcome="${outcome}"}`, counts[outcome]]),
-    );
+  counts(): Counts {
+    return {
+      decisions: this.#decisions,
+      buckets: this.#buckets,
+      checks: this.#checks,
+      checkSeconds: this.#checkSeconds,
+      storeErrors: this.#storeErrors,
+      reloads: this.#reloads,
+      responses: this.#responses,
+      cutOff: this.#cutOff,
+      envoy: this.envoy.counts(),
+    };
   }
+}
 
-  #durations(): Sample[] {
-    let sum = 0;
-    const buckets = BUCKETS.map((most, index): Sample => {
-      sum += this.#buckets[index]!;
-      return [`_bucket{le="${most}"}`, sum];
-    });
-    return [...buckets, ['_bucket{le="+Inf"}', this.#checks], ['_sum', this.#checkSeconds], ['_count', this.#checks]];
-  }
+/** As Prometheus reads it. */
+export function metricsText(counts: Counts, now: Looked): string {
+  const { storeErrors, reloads, cutOff } = counts;
+  const lines = [
+    ...family('sluice_decisions_total', 'counter', 'Answers of policies to attempts.', decisionLines(counts)),
+    ...family('sluice_check_duration_seconds', 'histogram', 'How long the store took to decide.', durations(counts)),
+    ...family('sluice_store_errors_total', 'counter', 'Calls that the store failed.', [['', storeErrors]]),
+    ...family('sluice_store_up', 'gauge', 'Whether the store answers now.', [['', now.storeUp ? 1 : 0]]),
+    ...family('sluice_holds', 'gauge', 'Reservations that are not settled yet.', [['', now.holds]]),
+    ...family('sluice_config_reloads_total', 'counter', 'Changes of the config file, by what became of them.', [
+      ['{result="applied"}', reloads.applied],
+      ['{result="rejected"}', reloads.rejected],
+    ]),
+    ...family('sluice_http_responses_total', 'counter', 'Responses of this service by status.', statusLines(counts)),
+    ...family('sluice_connections_cut_total', 'counter', 'Connections closed because their answers were not read.', [
+      ['', cutOff],
+    ]),
+    ...workerLines(now),
+    ...envoyLines(counts.envoy, reloads),
+  ];
+  return `${lines.join('\n')}\n`;
+}
 
-  #statusLines(): Sample[] {
-    return [...this.#responses].map(([status, count]): Sample => [`{status="${status}"}`, count]);
-  }
+/** A silent worker's counters are those it told last; what it holds and sees now is not known. */
+function workerLines({ workers }: Looked): string[] {
+  if (workers === undefined) return [];
+  const { count, silent } = workers;
+  return [
+    ...family('sluice_workers', 'gauge', 'Processes that answer on this port.', [['', count]]),
+    ...family('sluice_workers_silent', 'gauge', 'Of these, those that did not answer now: their numbers are old.', [
+      ['', silent],
+    ]),
+  ];
+}
+
+function decisionLines({ decisions }: Counts): Sample[] {
+  return [...decisions].flatMap(([policy, outcomes]) =>
+    OUTCOMES.map((outcome): Sample => [`{policy="${policy}",outcome="${outcome}"}`, outcomes[outcome]]),
+  );
+}
+
+function durations({ buckets, checks, checkSeconds }: Counts): Sample[] {
+  let sum = 0;
+  const lines = BUCKETS.map((most, index): Sample => {
+    sum += buckets[index]!;
+    return [`_bucket{le="${most}"}`, sum];
+  });
+  return [...lines, ['_bucket{le="+Inf"}', checks], ['_sum', checkSeconds], ['_count', checks]];
+}
+
+function statusLines({ responses }: Counts): Sample[] {
+  return [...responses].map(([status, count]): Sample => [`{status="${status}"}`, count]);
 }
 
 type Sample = readonly [suffix: string, value: number];

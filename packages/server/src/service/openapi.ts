@@ -3,6 +3,7 @@ import { MAX_KEY_LENGTH, MAX_POLICIES } from './ask.ts';
 import { MAX_ITEMS } from './batch.ts';
 import { MAX_SECONDS } from './live.ts';
 import { MAX_TOP } from './live-view.ts';
+import { MAX_ENTRIES } from './verbs.ts';
 
 export type Schema = Readonly<Record<string, unknown>>;
 /** Operations by method, by path. */
@@ -52,7 +53,7 @@ const DECISION: Schema = {
     description:
       'Seconds until this same cost would be allowed. Null when allowed, and when denied because it never can be.',
   },
-  resetAfter: { ...NUMBER, description: 'Seconds until the key is as good as new.' },
+  resetAfter: { ...NUMBER, description: 'Seconds until the key is fully reset.' },
   resetAt: { ...NUMBER, description: 'The same as Unix time in seconds.' },
   delay: { ...NUMBER_OR_NULL, description: 'Seconds to wait before acting (shaping).' },
 };
@@ -64,14 +65,29 @@ const RESULT: Schema = {
 const RESULT_FIELDS = Object.keys(RESULT);
 
 const SHARE: Schema = { type: 'number', minimum: 0, maximum: 1 };
-const LIVE_POLICY: Schema = {
-  name: { type: 'string' },
-  shadow: { type: 'boolean', description: 'On trial: what is counted as denied it would have denied.' },
+const LIVE_REQUESTS: Schema = {
   allowed: NUMBER,
   denied: NUMBER,
   allowedPerSecond: NUMBER,
   deniedPerSecond: NUMBER,
   deniedShare: SHARE,
+};
+const LIVE_POLICY: Schema = {
+  name: { type: 'string' },
+  shadow: { type: 'boolean', description: 'A dry run: it denies nobody, and `wouldDeny` counts.' },
+  limits: { type: ['object', 'null'], description: 'Its numbers; null for policies that are not in the config.' },
+  ...LIVE_REQUESTS,
+  deniedByOthers: { ...NUMBER, description: 'It would have allowed these; another policy denied them.' },
+  wouldDeny: { ...NUMBER, description: 'Of those allowed: what it would deny if it were enforced.' },
+  wouldDenyPerSecond: NUMBER,
+  wouldDenyShare: SHARE,
+};
+const LIVE_SECOND: Schema = {
+  second: { type: 'integer', description: 'Its number: the same second has the same number in every answer.' },
+  at: { ...NUMBER, description: 'Unix time at which the second ended.' },
+  requests: object({ allowed: NUMBER, denied: NUMBER }, ['allowed', 'denied']),
+  policies: { type: 'object', description: 'Counts by policy.' },
+  fallbackShare: SHARE,
 };
 const LIVE_KEY: Schema = {
   policy: { type: 'string' },
@@ -83,14 +99,25 @@ const LIVE_STORE: Schema = {
   p50Ms: { ...NUMBER_OR_NULL, description: 'Null when the store has answered nothing itself.' },
   p99Ms: NUMBER_OR_NULL,
   fallbackShare: SHARE,
+  state: { enum: ['up', 'down'] },
+  since: { ...NUMBER, description: 'Unix time in seconds since which it is so.' },
+  description: { type: 'string' },
 };
 const LIVE_KEYS: Schema = { type: 'array', items: object(LIVE_KEY, Object.keys(LIVE_KEY)) };
 const LIVE: Schema = {
   at: { ...NUMBER, description: 'Unix time in seconds.' },
   seconds: { ...NUMBER, description: 'How long the numbers were counted, up to now.' },
+  requests: object(LIVE_REQUESTS, Object.keys(LIVE_REQUESTS)),
   policies: { type: 'array', items: object(LIVE_POLICY, Object.keys(LIVE_POLICY)) },
   store: object(LIVE_STORE, Object.keys(LIVE_STORE)),
-  top: object({ denied: LIVE_KEYS, busiest: LIVE_KEYS }, ['denied', 'busiest']),
+  top: object({ denied: LIVE_KEYS, busiest: LIVE_KEYS, wouldDeny: LIVE_KEYS }, ['denied', 'busiest', 'wouldDeny']),
+  history: { type: 'array', items: object(LIVE_SECOND, Object.keys(LIVE_SECOND)) },
+};
+
+const WORKERS = {
+  ...object({ count: { type: 'integer' }, silent: { type: 'array', items: { type: 'integer' } } }, ['count', 'silent']),
+  description:
+    'Whose numbers these are. Silent ones did not answer in time and are missing. Only where there are several.',
 };
 
 const SCHEMAS: Schema = {
@@ -108,16 +135,40 @@ const SCHEMAS: Schema = {
     ['key'],
     ABOUT_POLICIES,
   ),
+  HistoryAsk: object(
+    {
+      key: SUBJECT.key,
+      policy: SUBJECT.policy,
+      plan: SUBJECT.plan,
+      limit: { type: 'integer', minimum: 1, maximum: MAX_ENTRIES, default: 100, description: 'Entries at most.' },
+      after: { ...NUMBER, minimum: 0, description: 'Only later ones: `next` of the answer before.' },
+    },
+    ['key', 'policy'],
+    { additionalProperties: false },
+  ),
   SettleAsk: object({ hold: { type: 'string' }, actual: COST }, ['hold', 'actual'], { additionalProperties: false }),
   Decision: object(DECISION, Object.keys(DECISION)),
   Result: object(RESULT, RESULT_FIELDS),
   Changed: object({ ...RESULT, changed: NUMBER }, [...RESULT_FIELDS, 'changed']),
+  History: object(
+    {
+      policy: { type: 'string' },
+      entries: {
+        type: 'array',
+        maxItems: MAX_ENTRIES,
+        items: object({ at: { ...NUMBER, description: 'Unix time in seconds.' }, cost: NUMBER }, ['at', 'cost']),
+        description: 'What was allowed within the window, oldest first.',
+      },
+      next: { ...NUMBER_OR_NULL, description: 'To be sent as `after` for more; null when there is no more.' },
+    },
+    ['policy', 'entries', 'next'],
+  ),
   Reset: object({ reset: { const: true } }, ['reset']),
   Reserved: object({ ...RESULT, hold: { type: ['string', 'null'] }, cost: NUMBER }, [...RESULT_FIELDS, 'hold', 'cost']),
   Settled: object({ ...RESULT, changed: NUMBER, missing: NUMBER, expired: { type: 'boolean' } }, [
     ...[...RESULT_FIELDS, 'changed', 'missing', 'expired'],
   ]),
-  Live: object(LIVE, Object.keys(LIVE)),
+  Live: object({ ...LIVE, workers: WORKERS }, Object.keys(LIVE)),
   RateLimitRequest: object({ domain: { type: 'string' }, descriptors: { type: 'array' } }, ['domain', 'descriptors']),
   RateLimitResponse: object(
     {
@@ -231,6 +282,33 @@ const READINESS: Schema = object(
   ['ready', 'draining', 'store'],
 );
 
+const HISTORY_ANSWERS: Schema = {
+  security: [{ token: [] }],
+  responses: { 200: { description: 'It.', content: content(ref('History')) }, '4XX': FAILURE, '5XX': FAILURE },
+};
+const HISTORY: Schema = {
+  get: {
+    summary: 'When a sliding window log allowed what.',
+    parameters: [
+      parameter('key', 'query', 'Whose.'),
+      parameter('policy', 'query', 'The name of a configured policy.'),
+      parameter('plan', 'query', 'Which numbers hold.'),
+      parameter('limit', 'query', 'Entries at most; 100 by default.', {
+        type: 'integer',
+        minimum: 1,
+        maximum: MAX_ENTRIES,
+      }),
+      parameter('after', 'query', 'Only later ones: next of the answer before.', NUMBER),
+    ],
+    ...HISTORY_ANSWERS,
+  },
+  post: {
+    summary: 'The same, also of an inline policy.',
+    requestBody: { required: true, content: content(ref('HistoryAsk')) },
+    ...HISTORY_ANSWERS,
+  },
+};
+
 export const OPENAPI = {
   openapi: '3.1.0',
   info: {
@@ -254,7 +332,19 @@ export const OPENAPI = {
       answer: 'Settled',
     }),
     '/v1/refund': verb({ summary: 'Gives units back.', ask: 'RefundAsk', answer: 'Changed', needsToken: true }),
-    '/v1/reset': verb({ summary: 'Makes a key as good as new.', ask: 'Subject', answer: 'Reset', needsToken: true }),
+    '/v1/penalize': verb({
+      summary: 'Spends also what does not fit, down to nothing.',
+      ask: 'Ask',
+      answer: 'Changed',
+      needsToken: true,
+    }),
+    '/v1/history': HISTORY,
+    '/v1/reset': verb({
+      summary: 'Forgets what a key has spent, and its block.',
+      ask: 'Subject',
+      answer: 'Reset',
+      needsToken: true,
+    }),
     '/v1/block': verb({ summary: 'Denies a key for a while.', ask: 'BlockAsk', answer: 'Result', needsToken: true }),
     '/v1/unblock': verb({ summary: 'Ends a block.', ask: 'Subject', answer: 'Result', needsToken: true }),
     '/v1/check/{policy}': check('For gateways: spends from this policy (several with commas between).', [
@@ -305,7 +395,8 @@ export const OPENAPI = {
     '/metrics': page('For Prometheus.', 'text/plain', { type: 'string' }),
     '/v1/live': {
       get: {
-        summary: 'The last seconds: decisions by policy, the most denied and the busiest keys, how fast the store is.',
+        summary:
+          'The last seconds: requests, decisions by policy, the most denied and the busiest keys, how fast the store is.',
         security: [{ token: [] }],
         parameters: [
           parameter('seconds', 'query', 'How far back; 10 by default.', {
@@ -317,6 +408,11 @@ export const OPENAPI = {
             type: 'integer',
             minimum: 1,
             maximum: MAX_TOP,
+          }),
+          parameter('history', 'query', 'How many seconds one by one; none by default.', {
+            type: 'integer',
+            minimum: 0,
+            maximum: MAX_SECONDS,
           }),
         ],
         responses: { 200: { description: 'It.', content: content(ref('Live')) }, '4XX': FAILURE },

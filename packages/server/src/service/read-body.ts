@@ -1,7 +1,9 @@
 /** The body of a request as JSON, within a size and a time. Nothing of it is kept once either is over. */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import { looksLikeBrowser } from './browser-guard.ts';
 import { HttpError } from './http-error.ts';
+import { Patience } from './patience.ts';
 
 export interface BodyLimits {
   readonly maxBytes: number;
@@ -36,12 +38,28 @@ function textOf(bytes: Buffer): string {
   return bytes.toString();
 }
 
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json *(?:;|$)/i;
+/** What `curl -d` and `fetch` send unless they are told otherwise; and so does any web page. */
+const USUAL_TYPE = /^(?:application\/x-www-form-urlencoded|text\/plain) *(?:;|$)/i;
+
+/** A page of another site can send texts and forms without asking first, but no JSON. So what is not said to be JSON is taken from programs only. */
+function refuseOtherTypes(request: IncomingMessage): void {
+  const { 'content-type': type, 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  if (encoding === undefined && (length === undefined || length === '0')) return;
+  if (type !== undefined && JSON_TYPE.test(type)) return;
+  if ((type === undefined || USUAL_TYPE.test(type)) && !looksLikeBrowser(request)) return;
+  const got = type === undefined ? '' : `, not as ${type.slice(0, 60)}`;
+  const message = `Send the body with Content-Type: application/json${got}.`;
+  throw new HttpError(415, 'unsupported_media_type', message, { path: 'content-type', ...CLOSE });
+}
+
 function malformed(message: string): HttpError {
   return new HttpError(400, 'malformed_json', message);
 }
 
 function readBytes(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
   const { maxBytes, timeoutMs } = limits;
+  refuseOtherTypes(request);
   return new Promise((resolve, reject) => {
     if (Number(request.headers['content-length'] ?? 0) > maxBytes) return reject(tooLarge(maxBytes));
     const chunks: Buffer[] = [];
@@ -65,50 +83,6 @@ function readBytes(request: IncomingMessage, limits: BodyLimits): Promise<Buffer
         if (!request.complete) settle(malformed('the connection ended before the body did'));
       });
   });
-}
-
-interface Awaited {
-  readonly dueAt: number;
-  readonly ring: () => void;
-}
-
-/** All bodies may take equally long, so they fall due in the order they came: one line and one timer serve all of them. */
-class Patience {
-  readonly #timeoutMs: number;
-  /** In the order they came. */
-  readonly #line = new Set<Awaited>();
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(timeoutMs: number) {
-    this.#timeoutMs = timeoutMs;
-  }
-
-  wait(ring: () => void): Awaited {
-    const awaited = { dueAt: performance.now() + this.#timeoutMs, ring };
-    this.#line.add(awaited);
-    this.#timer ??= this.#after(this.#timeoutMs);
-    return awaited;
-  }
-
-  end(awaited: Awaited): void {
-    this.#line.delete(awaited);
-  }
-
-  #after(ms: number): NodeJS.Timeout {
-    return setTimeout(() => this.#look(), ms).unref();
-  }
-
-  #look(): void {
-    this.#timer = undefined;
-    const now = performance.now();
-    for (const { dueAt, ring } of this.#line) {
-      if (dueAt > now) {
-        this.#timer = this.#after(Math.ceil(dueAt - now));
-        return;
-      }
-      ring();
-    }
-  }
 }
 
 const patiences = new WeakMap<BodyLimits, Patience>();

@@ -1,6 +1,6 @@
 /** A client for each kind of address, with options that fail fast: what cannot be sent now is decided without Redis, and must not be spent later as well. */
 import type { ConnectionOptions } from 'node:tls';
-import { Cluster, Redis } from 'ioredis';
+import { Cluster, Redis, ReplyError } from 'ioredis';
 import { parseRedisAddress, type RedisAddress } from './redis-address.ts';
 
 export type RedisClient = Redis | Cluster;
@@ -48,6 +48,8 @@ export async function connectClient(client: RedisClient): Promise<void> {
   client.on('error', note);
   try {
     await client.connect();
+    // Of a database that is not there ioredis tells in passing, and goes on in another one.
+    if (reason instanceof ReplyError) throw reason;
     if (client instanceof Cluster) await Promise.all(client.nodes('master').map((node) => node.ping()));
   } catch (error) {
     const { lastNodeError } = (reason ?? {}) as { lastNodeError?: unknown };

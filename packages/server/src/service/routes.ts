@@ -1,29 +1,52 @@
 /** What there is to ask: every route, what it is for, and who answers. The description at /openapi.json is held against this table. */
 import type { IncomingMessage } from 'node:http';
+import { byIp } from 'sluice/http';
+import { isPromise } from 'sluice/store';
 import type { EnvoySettings } from '../envoy/settings.ts';
 import { type Answer, json, jsonText, text } from './answer.ts';
 import { answerAll } from './batch.ts';
+import type { BrowserGuard, Openness } from './browser-guard.ts';
 import { checkPolicies, checkRules } from './check.ts';
+import { type Crew, gather, silenceText, storeOf } from './crew.ts';
 import { ENVOY_ROUTES } from './envoy-routes.ts';
 import { HttpError } from './http-error.ts';
 import { liveView } from './live-view.ts';
-import { isPromise } from './maybe-promise.ts';
-import type { Metrics } from './metrics.ts';
+import { type Metrics, metricsText } from './metrics.ts';
 import type { OpenStore } from './open-store.ts';
+import { numberIn, refuseOthers } from './query.ts';
 import { type BodyLimits, readJson } from './read-body.ts';
 import { resultsJson } from './result-json.ts';
-import type { Access } from './token.ts';
-import { attempt, block, peek, refund, reserve, reset, settle, unblock, type Verb, type VerbContext } from './verbs.ts';
+import type { Access, Guard, HasToken } from './token.ts';
+import {
+  attempt,
+  block,
+  HISTORY_FIELDS,
+  history,
+  peek,
+  penalize,
+  refund,
+  reserve,
+  reset,
+  settle,
+  unblock,
+  type Verb,
+  type VerbContext,
+} from './verbs.ts';
 
-export interface RouteContext extends VerbContext {
+export interface RouteContext extends Omit<VerbContext, 'caller'> {
   readonly metrics: Metrics;
   readonly store: OpenStore;
+  /** The processes beside this one. Undefined when there are none. */
+  readonly crew: Crew | undefined;
   readonly bodyLimits: BodyLimits;
   /** How the Envoy service behaves. */
   readonly envoy: EnvoySettings;
   /** What /openapi.json says. */
   readonly description: object;
   isDraining(): boolean;
+  readonly guard: Guard;
+  readonly browsers: BrowserGuard;
+  readonly hasToken: HasToken;
   /** Told of errors that do not become the response's status. */
   onError(error: unknown): void;
 }
@@ -40,7 +63,16 @@ export interface Route {
   /** With one segment such as `:policy`, or without. */
   readonly path: string;
   readonly access: Access;
+  /** For whom it is besides programs. Default: for nobody. */
+  readonly openness?: Partial<Openness> | undefined;
   handle(asked: Asked, context: RouteContext): Promise<Answer>;
+}
+
+const FOR_GATEWAYS: Partial<Openness> = { isForGateways: true };
+
+/** Open to all, and under whatever name they know the server. */
+function health(path: string, handle: Route['handle']): Route {
+  return { methods: ['GET'], path, access: 'open', openness: { isForEveryone: true, isUnderAnyHost: true }, handle };
 }
 
 function verbRoute(
@@ -55,11 +87,38 @@ function verbRoute(
     access,
     async handle({ request }, context) {
       const body = await readJson(request, context.bodyLimits);
-      const answer = answerAll(verb, body, context, context.onError);
+      const answer = answerAll(verb, body, verbContext(request, context), context.onError);
       return jsonText(200, write(isPromise(answer) ? await answer : answer));
     },
   };
 }
+
+function verbContext({ headers, socket }: IncomingMessage, { limits, holds, hasToken }: RouteContext): VerbContext {
+  return {
+    limits,
+    holds,
+    // Only for those who reserve.
+    get caller() {
+      if (hasToken(headers.authorization)) return 'token';
+      return addressOf({ method: '', path: '', ip: socket.remoteAddress, header: () => undefined }) ?? 'nobody';
+    },
+  };
+}
+
+/** One at a time: a list of them could be an answer of any size. */
+async function historyOf({ request, query }: Asked, context: RouteContext): Promise<Answer> {
+  const question = request.method === 'POST' ? await readJson(request, context.bodyLimits) : historyIn(query);
+  return json(200, await history(question, '', verbContext(request, context)), { 'Cache-Control': 'no-store' });
+}
+
+function historyIn(query: URLSearchParams): object {
+  refuseOthers(query, HISTORY_FIELDS);
+  const texts = Object.fromEntries(['key', 'policy', 'plan'].map((name) => [name, query.get(name) ?? undefined]));
+  return { ...texts, limit: numberIn(query, 'limit'), after: numberIn(query, 'after') };
+}
+
+/** One host has many addresses of IPv6: those of one network are one caller. What headers say of other addresses is not believed. */
+const addressOf = byIp();
 
 export const ROUTES: readonly Route[] = [
   verbRoute('/v1/attempt', 'use', attempt, resultsJson),
@@ -67,30 +126,34 @@ export const ROUTES: readonly Route[] = [
   verbRoute('/v1/reserve', 'use', reserve),
   verbRoute('/v1/settle', 'use', settle),
   verbRoute('/v1/refund', 'change', refund),
+  verbRoute('/v1/penalize', 'change', penalize),
   verbRoute('/v1/reset', 'change', reset),
   verbRoute('/v1/block', 'change', block),
   verbRoute('/v1/unblock', 'change', unblock),
+  { methods: ['GET', 'POST'], path: '/v1/history', access: 'see-keys', handle: historyOf },
   {
     methods: ['GET', 'POST'],
     path: '/v1/check/:policy',
     access: 'use',
+    openness: FOR_GATEWAYS,
     handle: (asked, { limits }) => checkPolicies(asked.parameter, asked, limits),
   },
   {
     methods: ['GET', 'POST'],
     path: '/v1/check',
     access: 'use',
+    openness: FOR_GATEWAYS,
     handle: (asked, { limits }) => checkRules(asked, limits),
   },
-  { methods: ['GET'], path: '/healthz', access: 'open', handle: async () => json(200, { healthy: true }) },
-  { methods: ['GET'], path: '/readyz', access: 'open', handle: (_, context) => readiness(context) },
+  health('/healthz', async () => json(200, { healthy: true })),
+  health('/readyz', (_, context) => readiness(context)),
   ...ENVOY_ROUTES,
-  { methods: ['GET'], path: '/metrics', access: 'use', handle: (_, context) => metricsText(context) },
+  { methods: ['GET'], path: '/metrics', access: 'use', handle: (_, context) => metricsAnswer(context) },
   {
     methods: ['GET'],
     path: '/v1/live',
     access: 'see-keys',
-    handle: async (asked, context) => liveView(asked, context),
+    handle: (asked, context) => liveView(asked, context),
   },
   {
     methods: ['GET'],
@@ -100,15 +163,33 @@ export const ROUTES: readonly Route[] = [
   },
 ];
 
-/** Not ready while it drains, and while the store is away and nobody answers in its place. */
-async function readiness({ store, isDraining }: RouteContext): Promise<Answer> {
-  const storeUp = await store.isUp();
-  const isReady = !isDraining() && (storeUp || !store.failsClosed);
-  return json(isReady ? 200 : 503, { ready: isReady, draining: isDraining(), store: storeUp ? 'up' : 'down' });
+/**
+ * Not ready while it drains, before the store has answered for the first time, while the store is away and nobody answers in its place, and
+ * while a worker says nothing.
+ */
+async function readiness(context: RouteContext): Promise<Answer> {
+  const gathered = await gather(context);
+  const { isUp, problem: ofStore } = storeOf(gathered);
+  const silence = silenceText(gathered);
+  const isDraining = gathered.reports.some((report) => report.isDraining);
+  const isReady = !isDraining && silence === undefined && gathered.reports.every(({ store }) => store.isOfUse);
+  const problem = silence ?? ofStore;
+  return json(isReady ? 200 : 503, {
+    ready: isReady,
+    draining: isDraining,
+    store: isUp ? 'up' : 'down',
+    ...(problem === undefined ? {} : { problem }),
+  });
 }
 
-async function metricsText({ metrics, store, holds }: RouteContext): Promise<Answer> {
-  const body = metrics.text({ storeUp: await store.isUp(), holds: holds.size });
+async function metricsAnswer(context: RouteContext): Promise<Answer> {
+  const gathered = await gather(context);
+  const { counts, reports, workers } = gathered;
+  const body = metricsText(counts, {
+    storeUp: storeOf(gathered).isUp,
+    holds: reports.reduce((sum, { holds }) => sum + holds, 0),
+    workers: workers && { count: workers.count, silent: workers.silent.length },
+  });
   return text(200, body, 'text/plain; version=0.0.4; charset=utf-8');
 }
 

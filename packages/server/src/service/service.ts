@@ -5,13 +5,16 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TlsOptions } from 'node:tls';
 import type { Config } from '../config/config.ts';
-import type { TlsFiles } from '../config/tls.ts';
 import type { GrpcOptions, GrpcServer } from '../envoy/grpc/server.ts';
 import { DEFAULT_SETTINGS, type EnvoySettings } from '../envoy/settings.ts';
 import { shouldRateLimit } from '../envoy/should-rate-limit.ts';
+import type { TlsFiles } from '../files/tls.ts';
 import { type Answer, json } from './answer.ts';
-import { envoyContext, isHealthy } from './envoy-routes.ts';
-import { Holds } from './holds.ts';
+import { BrowserGuard, type Openness } from './browser-guard.ts';
+import { CONNECTION_LIMITS, type ConnectionLimits, Connections, CountedRequest } from './connections.ts';
+import { type Crew, type Report, reportOf } from './crew.ts';
+import { envoyAccess, envoyContext, isHealthy } from './envoy-routes.ts';
+import { type HoldLimits, Holds } from './holds.ts';
 import { errorBody, HttpError, toHttpError } from './http-error.ts';
 import { type LiveLimits, liveLimits } from './live-limits.ts';
 import { errorText, type Log } from './log.ts';
@@ -19,9 +22,10 @@ import type { Metrics } from './metrics.ts';
 import { HURRIED_BELOW_MS, type OpenStore } from './open-store.ts';
 import { openApi, type Paths } from './openapi.ts';
 import { type Asked, type FindRoute, ROUTES, type Route, type RouteContext, routeFinder } from './routes.ts';
-import { type Guard, type Protection, tokenGuard } from './token.ts';
+import { type Guard, type Protection, tokenGuard, tokenReader } from './token.ts';
 import { refuseUnreadable } from './unreadable.ts';
 
+/** What `createService` takes. */
 export interface ServiceOptions {
   readonly config: Config;
   readonly store: OpenStore;
@@ -32,15 +36,22 @@ export interface ServiceOptions {
   readonly token?: string | undefined;
   /** What the token is for. Default: changes. */
   readonly protect?: Protection | undefined;
+  /** Names under which browsers may ask, besides addresses and names without a dot. */
+  readonly allowedHosts?: readonly string[] | undefined;
   readonly logRequests?: boolean | undefined;
   readonly maxBodyBytes?: number | undefined;
   readonly headersTimeoutMs?: number | undefined;
   readonly bodyTimeoutMs?: number | undefined;
   readonly maxHolds?: number | undefined;
+  readonly maxHoldsPerCaller?: number | undefined;
+  /** What one connection may keep in memory. */
+  readonly connectionLimits?: ConnectionLimits | undefined;
   /** How the Envoy service behaves. */
   readonly envoy?: EnvoySettings | undefined;
   /** What else is served beside the limits. */
   readonly beside?: Beside | undefined;
+  /** The processes that answer beside this one on the same port. Default: there are none. */
+  readonly crew?: Crew | undefined;
 }
 
 export interface Beside {
@@ -49,41 +60,62 @@ export interface Beside {
   readonly paths: Paths;
 }
 
+/** A service that can listen, and close. */
 export interface Service {
   readonly limits: LiveLimits;
   listen(port: number, host: string): Promise<AddressInfo>;
   /** The Envoy service over gRPC. Resolves to the port. */
   listenGrpc(port: number, host: string): Promise<number>;
-  /** Takes nothing new, finishes what it has, and closes the store. What takes longer than that is cut off. */
-  drain(timeoutMs: number): Promise<void>;
+  /** What this process says of itself to the others of its crew, with the last `seconds` one by one. */
+  report(seconds: number): Promise<Report>;
+  /** Settles a hold of this process, for another of its crew. */
+  settle(hold: string, actual: number): Promise<object>;
+  /** Answers a request that another process of the crew has checked already. */
+  answer(route: Route, asked: Asked): Promise<Answer>;
+  /**
+   * Takes nothing new, finishes what it has, and closes the store. What takes longer than that is cut off. `othersAreDone` is called when
+   * nothing is left, and the store is closed when it resolves.
+   */
+  drain(timeoutMs: number, othersAreDone?: () => Promise<void>): Promise<void>;
 }
 
 const MAX_BODY_BYTES = 256 * 1024;
 const BODY_TIMEOUT_MS = 10_000;
 const HEADERS_TIMEOUT_MS = 10_000;
-const MAX_HOLDS = 10_000;
+const MAX_HOLDS = 40_000;
+/** A quarter: one caller cannot keep all others from reserving. */
+const MAX_HOLDS_PER_CALLER = 10_000;
 /** More than gateways take from clients, or a long header would make the question fail, and pass where a gateway fails open. */
 const MAX_HEADER_BYTES = 32 * 1024;
 
+/** The service over HTTP and, for Envoy, gRPC. It takes nothing before `listen` is called. */
 export function createService(options: ServiceOptions): Service {
   const { store, metrics, log, headersTimeoutMs = HEADERS_TIMEOUT_MS, bodyTimeoutMs = BODY_TIMEOUT_MS } = options;
   let isDraining = false;
   const limits = liveLimits(store, metrics, options.config);
+  const guard = tokenGuard(options.token, options.protect ?? 'changes');
   const context: RouteContext = {
-    ...{ limits, metrics, store },
+    ...{ limits, metrics, store, crew: options.crew },
     envoy: options.envoy ?? DEFAULT_SETTINGS,
     description: openApi(options.beside?.paths),
-    holds: new Holds(options.maxHolds ?? MAX_HOLDS),
+    holds: new Holds(holdLimits(options), options.crew),
+    guard,
+    browsers: new BrowserGuard(options.allowedHosts ?? [], options.tls !== undefined),
+    hasToken: tokenReader(options.token),
     bodyLimits: { maxBytes: options.maxBodyBytes ?? MAX_BODY_BYTES, timeoutMs: bodyTimeoutMs },
     isDraining: () => isDraining,
     onError: (error) => logUnforeseen(log, error),
   };
-  const guard = tokenGuard(options.token, options.protect ?? 'changes');
   const find = routeFinder([...ROUTES, ...(options.beside?.routes ?? [])]);
   const serverOptions = { ...serverLimits(headersTimeoutMs, bodyTimeoutMs), ...tlsOptions(options.tls) };
   const create: typeof createServer = options.tls === undefined ? createServer : createTlsServer;
+  const connections = new Connections(options.connectionLimits ?? CONNECTION_LIMITS, () => metrics.cutOff());
   const answer = (request: IncomingMessage, response: ServerResponse): void =>
-    void respond(request, response, find, context, guard, options);
+    connections.begin(request, response, () => {
+      void respond(request, response, find, context, options).then((bytes) =>
+        connections.written(request, response, bytes),
+      );
+    });
   const server = create(serverOptions, answer)
     // Which of them it can meet, its answer says too.
     .on('checkExpectation', answer)
@@ -105,19 +137,29 @@ export function createService(options: ServiceOptions): Service {
       grpc = opened;
       return bound;
     },
-    async drain(timeoutMs) {
+    report: (seconds) => reportOf(context, seconds),
+    settle: (hold, actual) => context.holds.settle(hold, actual),
+    answer: (route, asked) => route.handle(asked, context),
+    async drain(timeoutMs, othersAreDone) {
       isDraining = true;
       await Promise.all([close(server, timeoutMs), grpc?.drain(timeoutMs)]);
+      await othersAreDone?.();
       await store.close();
     },
   };
+}
+
+/** Those of the whole server, shared out. */
+function holdLimits({ maxHolds, maxHoldsPerCaller, crew }: ServiceOptions): HoldLimits {
+  const part = (most: number): number => Math.ceil(most / (crew?.size ?? 1));
+  return { most: part(maxHolds ?? MAX_HOLDS), mostPerCaller: part(maxHoldsPerCaller ?? MAX_HOLDS_PER_CALLER) };
 }
 
 function grpcOptions(context: RouteContext, guard: Guard): GrpcOptions {
   return {
     answer: (request, waitsMs) =>
       shouldRateLimit(request, envoyContext(context, { isHurried: waitsMs < HURRIED_BELOW_MS })),
-    guard: (authorization) => guard('use', authorization),
+    guard: (authorization, request) => guard(envoyAccess(request, context.envoy), authorization),
     isHealthy: () => isHealthy(context),
     onError: context.onError,
     maxMessageBytes: context.bodyLimits.maxBytes,
@@ -127,6 +169,7 @@ function grpcOptions(context: RouteContext, guard: Guard): GrpcOptions {
 /** Node's own limits are the second line: they also end bodies that nobody reads. */
 function serverLimits(headersTimeoutMs: number, bodyTimeoutMs: number) {
   return {
+    IncomingMessage: CountedRequest,
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: headersTimeoutMs,
     requestTimeout: headersTimeoutMs + bodyTimeoutMs,
@@ -143,32 +186,34 @@ function tlsOptions(tls: TlsFiles | undefined): TlsOptions {
   return { cert, key, ...(ca === undefined ? {} : { ca, requestCert: true }) };
 }
 
+/** Resolves to the bytes of the answer's body. */
 async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   find: FindRoute,
   context: RouteContext,
-  guard: Guard,
   { log, metrics, logRequests = false }: ServiceOptions,
-): Promise<void> {
+): Promise<number> {
   const startedAt = performance.now();
   const id = requestId(request);
   let answer: Answer;
   try {
     const { route, asked } = routed(request, find);
-    guard(route.access, request.headers.authorization);
+    context.browsers.check(request, route.openness === undefined ? CLOSED : { ...CLOSED, ...route.openness });
+    context.guard(route.access, request.headers.authorization);
     answer = await route.handle(asked, context);
   } catch (error) {
     logUnforeseen(log, error, id);
     answer = refusal(toHttpError(error), id);
   }
-  send(response, answer, id, context.isDraining());
+  const bytes = send(response, answer, id, context.isDraining());
   metrics.responded(answer.status);
   if (logRequests) {
     const milliseconds = Math.round((performance.now() - startedAt) * 1e3) / 1e3;
     const path = pathOf(request.url ?? '/').path;
     log.info('request', { requestId: id, method: request.method, path, status: answer.status, milliseconds });
   }
+  return bytes;
 }
 
 function routed(request: IncomingMessage, find: FindRoute): { route: Route; asked: Asked } {
@@ -177,6 +222,9 @@ function routed(request: IncomingMessage, find: FindRoute): { route: Route; aske
   const { route, parameter } = find(request.method ?? 'GET', path);
   return { route, asked: { request, parameter, query: query === '' ? NO_QUERY : readQuery(query) } };
 }
+
+/** Nothing but programs. */
+const CLOSED: Openness = { isForEveryone: false, isUnderAnyHost: false, isForGateways: false };
 
 /** What HTTP/1.1 itself wants refused. Whether a body follows nobody knows, so the connection cannot go on. */
 function refuseUnwelcome({ headers: { host, expect }, httpVersionMinor }: IncomingMessage): void {
@@ -220,14 +268,17 @@ function refusal(error: HttpError, id: string): Answer {
   return json(error.status, errorBody(error, id), error.headers);
 }
 
-function send(response: ServerResponse, { status, headers, body }: Answer, id: string, isDraining: boolean): void {
-  if (response.destroyed) return;
+/** Returns the bytes of the body. */
+function send(response: ServerResponse, { status, headers, body }: Answer, id: string, isDraining: boolean): number {
+  if (response.destroyed) return 0;
+  const bytes = Buffer.byteLength(body);
   // A flat list, because making one object out of several costs more than everything else here.
-  const list = ['X-Request-Id', id, 'Content-Length', String(Buffer.byteLength(body))];
+  const list = ['X-Request-Id', id, 'Content-Length', String(bytes), 'X-Content-Type-Options', 'nosniff'];
   for (const name in headers) list.push(name, headers[name]!);
   if (isDraining) list.push('Connection', 'close');
   response.writeHead(status, list);
   response.end(body);
+  return bytes;
 }
 
 /** Refusals are the callers' business, and whoever can cause them at will could fill the log. What is ours has to be in it. */

@@ -9,16 +9,27 @@ import { HttpError } from './http-error.ts';
 export type Access = 'open' | 'use' | 'see-keys' | 'change';
 export type Protection = 'changes' | 'everything';
 
+/** Throws where the token is needed and not there. */
 export type Guard = (access: Access, authorization: string | undefined) => void;
+
+/** Whether the header holds the token. Never, where there is none. */
+export type HasToken = (authorization: string | undefined) => boolean;
+
+export function tokenReader(token: string | undefined): HasToken {
+  if (token === undefined) return () => false;
+  const wanted = digest(token);
+  return (authorization) => {
+    const [, given] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
+    return given !== undefined && timingSafeEqual(digest(given), wanted);
+  };
+}
 
 export function tokenGuard(token: string | undefined, protection: Protection): Guard {
   if (token === undefined) return () => {};
-  const wanted = digest(token);
+  const hasToken = tokenReader(token);
   const isFree = (access: Access): boolean => access === 'open' || (access === 'use' && protection === 'changes');
   return (access, authorization) => {
-    if (isFree(access)) return;
-    const [, given] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
-    if (given !== undefined && timingSafeEqual(digest(given), wanted)) return;
+    if (isFree(access) || hasToken(authorization)) return;
     const headers = { 'WWW-Authenticate': 'Bearer realm="sluice"' };
     throw new HttpError(401, 'unauthorized', 'This needs the bearer token of the service.', { headers });
   };

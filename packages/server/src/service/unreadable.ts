@@ -17,6 +17,8 @@ const BY_CODE: Readonly<Record<string, Refusal>> = {
 };
 const NO_HTTP: Refusal = [400, 'malformed_request', 'This is no HTTP request.'];
 
+const LINGER_MS = 5000;
+
 /** Answers and closes. Returns the status; undefined when nobody is there to be told. */
 export function refuseUnreadable({ code }: NodeJS.ErrnoException, socket: Duplex): number | undefined {
   if (code === 'ECONNRESET' || !socket.writable) {
@@ -26,6 +28,8 @@ export function refuseUnreadable({ code }: NodeJS.ErrnoException, socket: Duplex
   const refusal = code !== undefined && Object.hasOwn(BY_CODE, code) ? BY_CODE[code]! : NO_HTTP;
   // What was written is still sent; what the client goes on sending is not waited for.
   socket.end(responseText(refusal), () => socket.destroy());
+  // Nor a client that reads nothing.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
   return refusal[0];
 }
 
@@ -38,6 +42,7 @@ function responseText(refusal: Refusal): string {
     `X-Request-Id: ${id}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Content-Type: application/json',
+    'X-Content-Type-Options: nosniff',
     'Connection: close',
     '',
     body,

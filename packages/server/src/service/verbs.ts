@@ -1,6 +1,7 @@
 /** The verbs of the API: one JSON object in, one out. Each is the limiter's verb of that name. */
-import type { Duration, MaybePromise, RateLimitResult } from 'sluice';
-import { type Fields, isFields, kindOf } from '../config/fields.ts';
+import type { Duration, RateLimitResult } from 'sluice';
+import type { MaybePromise } from 'sluice/store';
+import { type Fields, isFields, kindOf } from '../files/fields.ts';
 import { ASK_FIELDS, type Ask, readAsk, readCost, readItem } from './ask.ts';
 import type { Holds } from './holds.ts';
 import { invalidField, StoreError } from './http-error.ts';
@@ -9,6 +10,8 @@ import type { LiveLimits } from './live-limits.ts';
 export interface VerbContext {
   readonly limits: LiveLimits;
   readonly holds: Holds;
+  /** Who asks: by the token, or else by the address. */
+  readonly caller: string;
 }
 
 /** `at` is what stands before a field's name in errors. */
@@ -46,6 +49,40 @@ function readResult(value: unknown, path: string): RateLimitResult | undefined {
   throw invalidField(path, 'the result of the attempt that is given back', kindOf(value));
 }
 
+/** Spends also what does not fit, down to nothing. */
+export const penalize: Verb = async (value, at, { limits }) => {
+  const { key, cost, policies } = asked(readItem(value, at, ASK_FIELDS), at, limits);
+  return done(await limits.limiter.penalize(key, { cost, context: { policies } }));
+};
+
+const DEFAULT_ENTRIES = 100;
+export const MAX_ENTRIES = 1000;
+
+export const HISTORY_FIELDS = ['key', 'policy', 'plan', 'limit', 'after'] as const;
+
+/** When a sliding window log allowed what: so many entries, oldest first, and from where to go on. */
+export const history: Verb = async (value, at, { limits }) => {
+  const { limit, after, ...subject } = readItem(value, at, HISTORY_FIELDS);
+  const most = readMost(limit, `${at}limit`);
+  const from = readMoment(after, `${at}after`);
+  const { key, policies } = asked(subject, at, limits);
+  const all = await limits.limiter.history(key, { context: { policies } });
+  const rest = from === undefined ? all : all.filter((entry) => entry.at > from);
+  const entries = rest.slice(0, most);
+  return { policy: policies[0]!.name, entries, next: rest.length > most ? entries.at(-1)!.at : null };
+};
+
+function readMost(value: unknown, path: string): number {
+  if (value === undefined) return DEFAULT_ENTRIES;
+  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MAX_ENTRIES) return value as number;
+  throw invalidField(path, `a whole number from 1 to ${MAX_ENTRIES}`, kindOf(value));
+}
+
+function readMoment(value: unknown, path: string): number | undefined {
+  if (value === undefined || (typeof value === 'number' && value >= 0 && Number.isFinite(value))) return value;
+  throw invalidField(path, 'the time of an entry: Unix time in seconds', kindOf(value));
+}
+
 export const reset: Verb = async (value, at, { limits }) => {
   const { key, policies } = asked(readItem(value, at, SUBJECT_FIELDS), at, limits);
   await limits.limiter.reset(key, { context: { policies } });
@@ -65,7 +102,7 @@ export const unblock: Verb = async (value, at, { limits }) => {
 };
 
 /** Who answers in the place of the store forgets it when the store is back, and no other server ever hears of it: that is not what was asked for. */
-function done(result: RateLimitResult): RateLimitResult {
+function done<Result extends RateLimitResult>(result: Result): Result {
   if (result.source !== 'fallback' && result.source !== 'fail-closed') return result;
   throw new StoreError('the store did not hear of it');
 }
@@ -73,12 +110,15 @@ function done(result: RateLimitResult): RateLimitResult {
 const DEFAULT_TTL_SECONDS = 60;
 const MAX_TTL_SECONDS = 3600;
 
-export const reserve: Verb = async (value, at, { limits, holds }) => {
+/** A cost of 0 holds nothing: it is a look, and there is nothing to settle. */
+export const reserve: Verb = async (value, at, { limits, holds, caller }) => {
   const fields = readItem(value, at, [...ASK_FIELDS, 'ttl']);
   const { key, cost, policies } = asked(fields, at, limits);
   const ttl = readTtl(fields.ttl, `${at}ttl`);
-  const { id, hold } = await holds.add(ttl * 1e3, () =>
-    limits.limiter.reserve(key, { cost, ttl: ttl * 1e3, context: { policies } }),
+  const context = { policies };
+  if (cost === 0) return { ...(await limits.limiter.attempt(key, { cost, context })), hold: null, cost };
+  const { id, hold } = await holds.add(caller, ttl * 1e3, () =>
+    limits.limiter.reserve(key, { cost, ttl: ttl * 1e3, context }),
   );
   return { ...hold.result, hold: id ?? null, cost };
 };
@@ -95,5 +135,5 @@ export const settle: Verb = async (value, at, { holds }) => {
   if (typeof id !== 'string') throw invalidField(`${at}hold`, 'the hold that reserve gave', kindOf(id));
   if (actual === undefined) throw invalidField(`${at}actual`, 'how much was really used; 0 cancels', 'nothing');
   const used = readCost(actual, `${at}actual`);
-  return holds.take(id).commit(used);
+  return holds.settle(id, used);
 };

@@ -3,9 +3,10 @@
  * file that is replaced, a symbolic link that is turned (as Kubernetes does), and disks of other machines, and misses nothing that
  * happens while the service starts. A bad config changes nothing.
  */
+import type { MaybePromise } from 'sluice/store';
 import type { Config } from '../config/config.ts';
-import { problemText } from '../config/problem.ts';
 import type { Environment } from '../config/read-jwt.ts';
+import { problemText } from '../files/problem.ts';
 import { configOf, type FoundFiles, findFiles } from './load-config.ts';
 
 export interface Watching {
@@ -17,7 +18,8 @@ export interface Watching {
   readonly intervalMs?: number | undefined;
   /** Default: what is on the disk. */
   readonly find?: typeof findFiles | undefined;
-  onChange(config: Config): void;
+  /** Returns whether it holds now. If not, it is tried again with the next look. */
+  onChange(config: Config, found: FoundFiles): MaybePromise<boolean>;
   /** Told once for each change, in lines with file, line and path. */
   onProblems(lines: readonly string[]): void;
 }
@@ -36,10 +38,11 @@ export function watchConfig(watching: Watching): Watch {
   const reload = async (): Promise<void> => {
     const found = await findSettled();
     if (found === undefined || fingerprint(found) === last) return;
+    const before = last;
     last = fingerprint(found);
     const { config, problems } = configOf(found, environment);
     if (config === undefined) onProblems(problems.map(problemText));
-    else onChange(config);
+    else if (!(await onChange(config, found))) last = before;
   };
   const timer = setInterval(() => void reload(), intervalMs).unref();
   return { reload, stop: () => clearInterval(timer) };

@@ -1,6 +1,6 @@
 /**
  * What the Envoy service answers, as rows: at this moment, asked this, expect that. A descriptor is written `key=value,key=value`, with `x0` behind
- * it for hits of its own and `!3/HOUR` for a limit that comes along. An answer is the overall code, and behind it for each descriptor its
+ * it for hits of its own, `x-2` for hits that are given back, and `!3/HOUR` for a limit that comes along. An answer is the overall code, and behind it for each descriptor its
  * code, what remains of which limit, and the time until it is reset; `-` where nothing is limited.
  */
 import type { EnvoySettings } from '../../src/envoy/settings.ts';
@@ -336,6 +336,84 @@ descriptors:
     ],
   },
   {
+    why: 'hits that are given back: never above the limit, never charged, and always OK',
+    yaml: SHOP,
+    steps: [
+      { ask: 'user=vip x60', expect: 'OK: OK 40/100 HOUR 2800s' },
+      { ask: 'user=vip x-20', expect: 'OK: OK 60/100 HOUR 2800s' },
+      { ask: 'user=vip x-', expect: 'OK: OK 61/100 HOUR 2800s' },
+      { ask: 'user=vip x-', hits: 9, expect: 'OK: OK 70/100 HOUR 2800s' },
+      { ask: 'user=vip x-0', expect: 'OK: OK 70/100 HOUR 2800s' },
+      { ask: 'user=vip x-1000', expect: 'OK: OK 100/100 HOUR 2800s' },
+      { ask: 'user=vip x-4294967295', expect: 'OK: OK 100/100 HOUR 2800s', times: 3 },
+      { ask: 'user=vip', expect: 'OK: OK 99/100 HOUR 2800s' },
+      { ask: 'user=nobody x-5', expect: 'OK: OK 2/2 MINUTE 40s' },
+      { ask: 'other=x x-5', expect: 'OK: OK -' },
+      { ask: 'user=vip x-1', at: 2800, expect: 'OK: OK 100/100 HOUR 3600s' },
+    ],
+  },
+  {
+    why: 'hits that are given back make room at once, also in the request that brings them',
+    yaml: SHOP,
+    steps: [
+      { ask: 'user=ann x2', expect: 'OK: OK 0/2 MINUTE 40s' },
+      { ask: 'user=ann', expect: 'OVER_LIMIT: OVER_LIMIT 0/2 MINUTE 40s', times: 3 },
+      { ask: 'user=ann x-1', expect: 'OK: OK 1/2 MINUTE 40s' },
+      { ask: 'user=ann', expect: 'OK: OK 0/2 MINUTE 40s' },
+      { ask: 'user=ann', expect: 'OVER_LIMIT: OVER_LIMIT 0/2 MINUTE 40s' },
+      { ask: ['user=ann', 'user=ann x-2'], expect: 'OK: OK 1/2 MINUTE 40s; OK 2/2 MINUTE 40s' },
+      { ask: ['user=ann x2', 'user=bob x-2'], expect: 'OVER_LIMIT: OVER_LIMIT 0/2 MINUTE 40s; OK 2/2 MINUTE 40s' },
+    ],
+  },
+  {
+    why: 'hits that are given back where denied requests spend: out of what is above the limit first',
+    yaml: SHOP,
+    settings: { denied: 'spend' },
+    steps: [
+      { ask: 'user=ann x5', expect: 'OVER_LIMIT: OVER_LIMIT 0/2 MINUTE 40s' },
+      { ask: 'user=ann x-2', expect: 'OK: OK 0/2 MINUTE 40s' },
+      { ask: 'user=ann x0', expect: 'OVER_LIMIT: OVER_LIMIT 0/2 MINUTE 40s' },
+      { ask: 'user=ann x-2', expect: 'OK: OK 1/2 MINUTE 40s' },
+      { ask: 'user=ann', expect: 'OK: OK 0/2 MINUTE 40s' },
+    ],
+  },
+  {
+    why: 'hits that are given back under every algorithm, in shadow and in quota',
+    yaml: `
+domain: shop
+descriptors:
+  - { key: bucket, rate_limit: { unit: minute, requests_per_unit: 60, algorithm: token-bucket, capacity: 3 } }
+  - { key: leaky, rate_limit: { unit: minute, requests_per_unit: 60, algorithm: leaky-bucket, burst: 3 } }
+  - { key: gcra, rate_limit: { unit: minute, requests_per_unit: 60, algorithm: gcra, capacity: 3 } }
+  - { key: sliding, rate_limit: { unit: minute, requests_per_unit: 3, algorithm: sliding-window-log } }
+  - { key: counter, rate_limit: { unit: minute, requests_per_unit: 3, algorithm: sliding-window-counter } }
+  - { key: shadow, shadow_mode: true, rate_limit: { unit: minute, requests_per_unit: 3 } }
+  - { key: quota, quota_mode: true, rate_limit: { unit: minute, requests_per_unit: 3 } }
+  - { key: never, rate_limit: { unit: minute, requests_per_unit: 0 } }
+  - { key: free, rate_limit: { unlimited: true } }
+`,
+    steps: [
+      ...['bucket', 'leaky', 'gcra'].flatMap((key) => [
+        { ask: `${key}=x x3`, expect: 'OK: OK 0/60 MINUTE 3s' },
+        { ask: `${key}=x x-2`, expect: 'OK: OK 2/60 MINUTE 1s' },
+        { ask: `${key}=x x-9`, expect: 'OK: OK 3/60 MINUTE 0s' },
+        { ask: `${key}=x x-9`, expect: 'OK: OK 3/60 MINUTE 0s' },
+        { ask: `${key}=x x3`, expect: 'OK: OK 0/60 MINUTE 3s' },
+        { ask: `${key}=x`, expect: 'OVER_LIMIT: OVER_LIMIT 0/60 MINUTE 1s' },
+      ]),
+      { ask: 'sliding=x x3', expect: 'OK: OK 0/3 MINUTE 60s' },
+      { ask: 'sliding=x x-9', expect: 'OK: OK 3/3 MINUTE 0s' },
+      { ask: 'counter=x x3', expect: 'OK: OK 0/3 MINUTE 81s' },
+      { ask: 'counter=x x-9', expect: 'OK: OK 3/3 MINUTE 0s' },
+      { ask: 'shadow=x x3', expect: 'OK: OK 0/3 MINUTE 40s' },
+      { ask: 'shadow=x x-2', expect: 'OK: OK 2/3 MINUTE 40s' },
+      { ask: 'quota=x x3', expect: 'OK: OK 0/3 MINUTE 40s' },
+      { ask: 'quota=x x-2', expect: 'OK: OK 2/3 MINUTE 40s' },
+      { ask: 'never=x x-2', expect: 'OK: OK 0/0 MINUTE 40s' },
+      { ask: 'free=x x-2', expect: 'OK: OK unlimited' },
+    ],
+  },
+  {
     why: 'an algorithm, a capacity and a period of one`s own',
     yaml: `
 domain: shop
@@ -383,7 +461,10 @@ function descriptorOf(text: string): AskedDescriptor {
       const mark = entry.indexOf('=');
       return { key: entry.slice(0, mark), value: entry.slice(mark + 1) };
     }),
-    ...(hits === undefined ? {} : { hitsAddend: { value: hits as unknown as number } }),
+    ...(hits === undefined || hits === '-'
+      ? {}
+      : { hitsAddend: { value: hits.replace('-', '') as unknown as number } }),
+    ...(hits?.startsWith('-') ? { isNegativeHits: true } : {}),
     ...(unit === undefined ? {} : { limit: { requestsPerUnit: Number(requests), unit } }),
   };
 }

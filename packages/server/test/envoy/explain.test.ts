@@ -23,7 +23,7 @@ const EXPLAINED: readonly (readonly [ask: string | readonly string[], ...lines: 
     'user=ann',
     'user=ann',
     '  user=ann: by the key alone',
-    '  limited: fixed-window limit 2, window 60 s, align epoch, key "[\\"shop\\",\\"user\\",\\"ann\\"]"',
+    '  limited: fixed-window limit 2, window 1 min, align epoch, key "[\\"shop\\",\\"user\\",\\"ann\\"]"',
   ],
   [
     ['user=ann', 'user=vip'],
@@ -32,14 +32,14 @@ const EXPLAINED: readonly (readonly [ask: string | readonly string[], ...lines: 
     '  not limited: replaced by the rule of user=vip',
     'user=vip',
     '  user=vip: by key and value',
-    '  limited: fixed-window limit 9, window 3600 s, align epoch, key "[\\"shop\\",\\"user\\",\\"vip\\"]", in the shadow: it never denies',
+    '  limited: fixed-window limit 9, window 1 h, align epoch, key "[\\"shop\\",\\"user\\",\\"vip\\"]", shadow: it never denies',
   ],
   [
     'path=/abc,method=GET',
     'path=/abc,method=GET',
     '  path=/abc: by the wildcard /a*, which all that match share',
     '  method=GET: by the key alone',
-    '  limited: gcra limit 3, period 86400 s, capacity 3, key "[\\"shop\\",\\"path\\",[\\"path_/a*\\"],\\"method\\",\\"GET\\"]", a quota',
+    '  limited: gcra limit 3, period 1 d, capacity 3, key "[\\"shop\\",\\"path\\",[\\"path_/a*\\"],\\"method\\",\\"GET\\"]", a quota',
   ],
   [
     'path=/abc',
@@ -65,7 +65,7 @@ const EXPLAINED: readonly (readonly [ask: string | readonly string[], ...lines: 
     'tenant=x',
     'tenant=x',
     '  tenant=x: by the wildcard t*',
-    '  limited: fixed-window limit 1, window 86400 s, align epoch, key "[\\"shop\\",\\"tenant\\",\\"x\\"]"',
+    '  limited: fixed-window limit 1, window 1 d, align epoch, key "[\\"shop\\",\\"tenant\\",\\"x\\"]"',
   ],
 ];
 

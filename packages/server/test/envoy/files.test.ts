@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { parse, parseDocument } from 'yaml';
-import { problemText } from '../../src/config/problem.ts';
 import { readConfigs } from '../../src/config/read-config.ts';
 import { dumpDomains } from '../../src/envoy/dump.ts';
 import { ENVOY_SCHEMA } from '../../src/envoy/schema.ts';
+import { problemText } from '../../src/files/problem.ts';
 import { run } from '../run.ts';
 
 const linesOf = (...texts: string[]): string[] =>
@@ -113,11 +113,11 @@ const BAD: readonly (readonly [text: string, ...lines: string[]])[] = [
   ],
   [
     limited('unit: day, requests_per_unit: 1, algorithm: magic'),
-    'a.yaml: error loading config file: algorithm: expected one of fixed-window, sliding-window-log, sliding-window-counter, token-bucket, leaky-bucket, gcra, got "magic" (line 3, column 62: descriptors[0].rate_limit.algorithm)',
+    'a.yaml: error loading config file: algorithm: expected one of fixed-window, gcra, leaky-bucket, sliding-window-counter, sliding-window-log, token-bucket, got "magic" (line 3, column 62: descriptors[0].rate_limit.algorithm)',
   ],
   [
     limited('unit: day, requests_per_unit: 1, capacity: 5'),
-    'a.yaml: error loading config file: capacity: expected one of the algorithms token-bucket, leaky-bucket and gcra beside it, got fixed-window (line 3, column 62: descriptors[0].rate_limit.capacity)',
+    'a.yaml: error loading config file: capacity: expected one of the algorithms gcra, leaky-bucket, token-bucket beside it, got fixed-window (line 3, column 62: descriptors[0].rate_limit.capacity)',
   ],
   [
     limited('unit: day, period: 5s, requests_per_unit: 1'),

@@ -113,7 +113,7 @@ describe('/json', () => {
 
   test('a store that fails is a bad request, in the log and in the metrics; without a domain too', async () => {
     const fail = () => Promise.reject(new Error('ECONNREFUSED'));
-    service = await startEnvoy(YAML, { store: () => ({ decide: fail, change: fail, forget: fail, history: fail }) });
+    service = await startEnvoy(YAML, { store: () => ({ ask: fail }) });
     const { status, headers, text } = await service.post('/json', asked('user'));
     expect([status, headers.get('content-type'), text]).toEqual(BAD_REQUEST);
     expect(service.logs).toMatchObject([{ level: 'error', status: 503, cause: 'Error: ECONNREFUSED' }]);
@@ -219,6 +219,7 @@ describe('what Prometheus reads', () => {
     expect(await counts('domain="shop",key1="user"')).toEqual({
       total_hits: hits.reduce((sum, next) => sum + next),
       ...{ over_limit: over, near_limit: near, within_limit: within, shadow_mode: 0, over_limit_with_local_cache: 0 },
+      total_negative_hits: 0,
     });
   });
 

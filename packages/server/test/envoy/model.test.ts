@@ -53,6 +53,7 @@ const descriptor = fc.record(
     entries: fc.array(fc.record({ key, value }), { minLength: 1, maxLength: 2 }),
     hitsAddend: fc.record({ value: fc.nat(3) }),
     limit: override,
+    isNegativeHits: fc.constantFrom(false, false, true),
   },
   { requiredKeys: ['entries'] },
 );
@@ -65,7 +66,7 @@ const step = fc.record({ request, wait: fc.constantFrom(0, 0, 0, 1, 30, 70, 4000
 const modes = fc.record({ shadowMode: fc.boolean(), quotaMode: fc.constantFrom(false, false, true) });
 
 const headers = { limit: 'L', remaining: 'R', reset: 'T' };
-const COUNTS = ['total_hits', 'over_limit', 'near_limit', 'within_limit', 'shadow_mode'];
+const COUNTS = ['total_hits', 'over_limit', 'near_limit', 'within_limit', 'shadow_mode', 'total_negative_hits'];
 
 async function countsOf(service: EnvoyService): Promise<Record<string, number[]>> {
   const counts: Record<string, number[]> = {};

@@ -41,8 +41,8 @@ export interface Expected {
   readonly metadata: Metadata | undefined;
 }
 
-/** total, over, near, within, shadow */
-type Counts = [number, number, number, number, number];
+/** total, over, near, within, shadow, given back */
+type Counts = [number, number, number, number, number, number];
 
 export const UNIT_SECONDS: Readonly<Record<string, number>> = {
   ...{ second: 1, minute: 60, hour: 3600, day: 86_400, week: 604_800, month: 2_592_000, year: 31_536_000 },
@@ -88,7 +88,8 @@ export class ReferenceModel {
     const replaced = new Set(found.flatMap((rule) => rule?.replaces ?? []));
     const statuses = found.map((rule, index) => {
       const isReplaced = rule?.limit !== undefined && replaced.has(rule.name);
-      return this.#statusOf(isReplaced ? undefined : rule, hitsOf(asked, index), now);
+      const isNegative = asked.descriptors[index]!.isNegativeHits === true;
+      return this.#statusOf(isReplaced ? undefined : rule, hitsOf(asked, index), isNegative, now);
     });
     const metadata = statuses.map((status) => status.metadata ?? {}).reduce(merged, {});
     return {
@@ -109,7 +110,7 @@ export class ReferenceModel {
     };
   }
 
-  #statusOf(rule: Found | undefined, hits: number, now: number): Status {
+  #statusOf(rule: Found | undefined, hits: number, isNegative: boolean, now: number): Status {
     const nothing = { isOver: false, headers: undefined, metadata: undefined };
     if (rule === undefined) return { ...nothing, isQuota: this.modes.quotaMode, text: 'OK -' };
     const { limit, name, shadow, state } = rule;
@@ -117,11 +118,12 @@ export class ReferenceModel {
     const { requests, seconds, unit } = limit;
     const window = `${state} ${seconds} ${Math.floor(now / seconds)}`;
     const before = this.#counters.get(window) ?? 0;
-    const after = before + hits;
+    const after = isNegative ? Math.max(0, before - hits) : before + hits;
     this.#counters.set(window, after);
     const isAbove = after > requests;
-    this.#count(rule, requests, { before, after, hits });
-    const isOver = isAbove && !shadow;
+    if (isNegative) this.#countsOf(rule)[5] += hits;
+    else this.#count(rule, requests, { before, after, hits });
+    const isOver = isAbove && !shadow && !isNegative;
     const remaining = isAbove ? 0 : requests - after;
     const reset = seconds - (Math.floor(now) % seconds);
     const named = name === '' ? '' : ` "${name}"`;
@@ -133,8 +135,7 @@ export class ReferenceModel {
   }
 
   #count(rule: Found, limit: number, { before, after, hits }: Record<'before' | 'after' | 'hits', number>): void {
-    const counts: Counts = this.counts.get(rule.metric) ?? [0, 0, 0, 0, 0];
-    this.counts.set(rule.metric, counts);
+    const counts = this.#countsOf(rule);
     const threshold = Math.floor(Math.fround(Math.fround(limit) * Math.fround(0.8)));
     counts[0] += hits;
     if (after <= limit) {
@@ -145,6 +146,12 @@ export class ReferenceModel {
     if (rule.shadow) counts[4] += hits;
     counts[1] += before >= limit ? hits : after - limit;
     if (before < limit) counts[2] += limit - Math.max(threshold, before);
+  }
+
+  #countsOf({ metric }: Found): Counts {
+    const counts: Counts = this.counts.get(metric) ?? [0, 0, 0, 0, 0, 0];
+    this.counts.set(metric, counts);
+    return counts;
   }
 
   #overall(statuses: readonly Status[]): 'OK' | 'OVER_LIMIT' {

@@ -23,6 +23,7 @@ export interface AskedDescriptor {
   readonly entries: readonly { readonly key: string; readonly value: string }[];
   readonly limit?: { readonly requestsPerUnit: number; readonly unit: string };
   readonly hitsAddend?: { readonly value: number };
+  readonly isNegativeHits?: boolean;
 }
 
 export interface Asked {
@@ -115,13 +116,15 @@ export interface GrpcClientOptions {
   readonly definition?: PackageDefinition;
   readonly host?: string;
   readonly secured?: ChannelCredentials;
+  /** With a connection of its own, which others of this process do not share. */
+  readonly isAlone?: boolean;
 }
 
 export function grpcClient(port: number, options: GrpcClientOptions = {}): GrpcClient {
-  const { definition = own, host = '127.0.0.1', secured = credentials.createInsecure() } = options;
+  const { definition = own, host = '127.0.0.1', secured = credentials.createInsecure(), isAlone = false } = options;
   const service = definition['envoy.service.ratelimit.v3.RateLimitService'];
   const Constructor = makeClientConstructor(service as never, 'RateLimitService');
-  const client = new Constructor(`${host}:${port}`, secured);
+  const client = new Constructor(`${host}:${port}`, secured, isAlone ? { 'grpc.use_local_subchannel_pool': 1 } : {});
   return {
     client,
     ask: async (asked, headers = {}, waitsMs = Number.POSITIVE_INFINITY) => {

@@ -26,6 +26,7 @@ interface WireDescriptor {
   readonly entries: readonly { readonly key?: string; readonly value?: string }[];
   readonly limit?: { readonly requestsPerUnit?: number; readonly unit?: string | number };
   readonly hitsAddend?: { readonly value?: number };
+  readonly isNegativeHits?: boolean;
 }
 
 /** The side of a method that a server needs. */
@@ -52,13 +53,14 @@ function requestOf({ domain = '', descriptors, hitsAddend = 0 }: WireRequest, by
   return request;
 }
 
-function descriptorOf({ entries, limit, hitsAddend }: WireDescriptor): Descriptor {
+function descriptorOf({ entries, limit, hitsAddend, isNegativeHits }: WireDescriptor): Descriptor {
   return {
     entries: entries.map(({ key = '', value = '' }) => ({ key, value })),
     ...(limit === undefined
       ? {}
       : { limit: { requestsPerUnit: limit.requestsPerUnit ?? 0, unit: unitIn(limit.unit) } }),
     ...(hitsAddend === undefined ? {} : { hitsAddend: hitsAddend.value ?? 0 }),
+    ...(isNegativeHits === true ? { isNegativeHits } : {}),
   };
 }
 

@@ -1,4 +1,5 @@
 /** The rate limit service over gRPC, with health and reflection beside it. Nothing here knows what a limit is. */
+import { type AddressInfo, createServer as createNetServer, type Server as NetServer } from 'node:net';
 import {
   logVerbosity,
   type Metadata,
@@ -14,21 +15,23 @@ import {
 import { loadSync } from '@grpc/proto-loader';
 import { ReflectionService } from '@grpc/reflection';
 import { HealthImplementation, protoPath } from 'grpc-health-check';
-import type { TlsFiles } from '../../config/tls.ts';
+import type { TlsFiles } from '../../files/tls.ts';
 import { type RateLimitRequest, ServiceError } from '../request.ts';
 import type { RateLimitResponse } from '../response.ts';
+import { CALL_LIMITS, type CallLimits, Calls } from './calls.ts';
 import { PROTOS, typedMethod } from './protos.ts';
 
 export interface GrpcOptions {
   /** `waitsMs` is how long the caller waits for it, as far as it said so. */
   answer(request: RateLimitRequest, waitsMs: number): Promise<RateLimitResponse>;
-  /** Throws when whoever asks may not. */
-  guard(authorization: string | undefined): void;
+  /** Throws when whoever asks may not, or not that. */
+  guard(authorization: string | undefined, request?: RateLimitRequest): void;
   /** Told of what is no mistake of the client. */
   onError(error: unknown): void;
   /** Asked again and again while the server listens. */
   isHealthy(): Promise<boolean>;
   readonly maxMessageBytes?: number | undefined;
+  readonly callLimits?: CallLimits | undefined;
   readonly tls?: TlsFiles | undefined;
 }
 
@@ -40,7 +43,10 @@ export interface GrpcServer {
 }
 
 const MAX_MESSAGE_BYTES = 256 * 1024;
-const MAX_CONCURRENT_STREAMS = 10_000;
+/** Each is some 10 kB while its answer is not read. Envoy opens further connections for more. */
+const MAX_CONCURRENT_STREAMS = 100;
+/** Of one connection, beyond which it takes no further call. */
+const MAX_SESSION_MB = 4;
 /** So that clients find new servers behind a balancer now and then. */
 const MAX_CONNECTION_AGE_MS = 24 * 3600 * 1000;
 const CONNECTION_AGE_GRACE_MS = 60_000;
@@ -54,10 +60,13 @@ setLogVerbosity(logVerbosity.NONE);
 const REFLECTION = new ReflectionService({ ...PROTOS, ...loadSync(protoPath) });
 
 export function createGrpcServer(options: GrpcOptions): GrpcServer {
-  const calls: Calls = { underWay: 0 };
+  const method = typedMethod();
+  const calls = new Calls(options.callLimits ?? CALL_LIMITS);
   const server = new Server({
+    interceptors: [calls.interceptor(method.path)],
     'grpc.max_receive_message_length': options.maxMessageBytes ?? MAX_MESSAGE_BYTES,
     'grpc.max_concurrent_streams': MAX_CONCURRENT_STREAMS,
+    'grpc-node.max_session_memory': MAX_SESSION_MB,
     'grpc.max_connection_age_ms': MAX_CONNECTION_AGE_MS,
     'grpc.max_connection_age_grace_ms': CONNECTION_AGE_GRACE_MS,
   });
@@ -66,15 +75,16 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
     for (const name of HEALTH_NAMES) health.setStatus(name, isHealthy ? 'SERVING' : 'NOT_SERVING');
   };
   const watch = healthWatch(options.isHealthy, setHealthy);
-  const service = { ShouldRateLimit: typedMethod() } as unknown as ServiceDefinition;
+  const service = { ShouldRateLimit: method } as unknown as ServiceDefinition;
   server.addService(service, { ShouldRateLimit: handler(options, calls) });
   health.addToServer(server);
   REFLECTION.addToServer(guarded(server, options));
+  const door = doorOf(server, credentialsOf(options.tls), calls);
   return {
     async listen(port, host) {
       await watch.start();
       try {
-        return await listen(server, credentialsOf(options.tls), port, host);
+        return await listen(door, port, host);
       } catch (error) {
         watch.stop();
         throw error;
@@ -83,7 +93,8 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
     async drain(timeoutMs) {
       watch.stop();
       setHealthy(false);
-      await shutDown(server, calls, timeoutMs);
+      await shutDown(server, door, calls, timeoutMs);
+      calls.close();
     },
   };
 }
@@ -113,14 +124,10 @@ type Stream = ServerDuplexStream<unknown, unknown>;
 
 type Call = ServerUnaryCall<RateLimitRequest, RateLimitResponse>;
 
-interface Calls {
-  underWay: number;
-}
-
 function handler({ answer, guard, onError }: GrpcOptions, calls: Calls) {
   return (call: Call, callback: sendUnaryData<RateLimitResponse>): void => {
     try {
-      guard(authorizationIn(call.metadata));
+      guard(authorizationIn(call.metadata), call.request);
     } catch (error) {
       callback({ code: status.UNAUTHENTICATED, details: (error as Error).message });
       return;
@@ -175,28 +182,43 @@ function credentialsOf(tls: TlsFiles | undefined): ServerCredentials {
   return ServerCredentials.createSsl(clientCa, [pair], clientCa !== null);
 }
 
-function listen(server: Server, credentials: ServerCredentials, port: number, host: string): Promise<number> {
-  const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+/** Connections come through here, so that one can be closed. */
+function doorOf(server: Server, credentials: ServerCredentials, calls: Calls): NetServer {
+  const { injectConnection } = server.createConnectionInjector(credentials);
+  return createNetServer((socket) => {
+    // A client that goes away is no error of ours.
+    socket.on('error', () => {});
+    if (calls.admits(socket)) injectConnection(socket);
+    else socket.destroy();
+  });
+}
+
+function listen(door: NetServer, port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.bindAsync(address, credentials, (error, bound) => {
-      if (error === null) resolve(bound);
-      else reject(new Error(`cannot listen for gRPC on ${address}: ${error.message}`));
+    door.once('error', (error) => {
+      const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+      reject(new Error(`cannot listen for gRPC on ${address}: ${error.message}`));
     });
+    door.listen(port, host, () => resolve((door.address() as AddressInfo).port));
   });
 }
 
 const LOOK_MS = 50;
 
 /** Streams that never end, such as one who watches the health, are not waited for once no call is under way. */
-function shutDown(server: Server, calls: Calls, timeoutMs: number): Promise<void> {
+function shutDown(server: Server, door: NetServer, calls: Calls, timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
     const endsAt = performance.now() + timeoutMs;
     let idleLooks = 0;
     const timer = setInterval(() => {
       idleLooks = calls.underWay === 0 ? idleLooks + 1 : 0;
-      if (idleLooks >= IDLE_LOOKS || performance.now() > endsAt) server.forceShutdown();
+      if (idleLooks < IDLE_LOOKS && performance.now() <= endsAt) return;
+      server.forceShutdown();
+      calls.closeConnections();
     }, LOOK_MS);
-    server.tryShutdown(() => {
+    // The server tells its clients; the door is closed when the last of them has gone.
+    server.tryShutdown(() => {});
+    door.close(() => {
       clearInterval(timer);
       resolve();
     });

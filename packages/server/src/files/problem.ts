@@ -4,6 +4,7 @@
  */
 export type Path = readonly (string | number)[];
 
+/** A mistake in a file: where it stands and what to do about it. */
 export interface Problem {
   /** As people write it: `policies.api.capacity`, `rules[2].key`. Empty for the whole file. */
   readonly path: string;

@@ -1,0 +1,98 @@
+/** A server in this process: store, lab, service and ports. The command has one, and so has each of its workers. */
+import type { Config } from '../config/config.ts';
+import { type Lab, openLab } from '../lab/lab.ts';
+import { findPage } from '../lab/page.ts';
+import type { Crew } from '../service/crew.ts';
+import { errorText, type Log } from '../service/log.ts';
+import type { Metrics } from '../service/metrics.ts';
+import { type OpenStore, openStore, type StoreOptions } from '../service/open-store.ts';
+import { type Beside, createService, type Service } from '../service/service.ts';
+import type { Applied, Listening } from '../workers/questions.ts';
+import type { ServeOptions } from './serve-options.ts';
+
+/** What is around it. */
+export interface Surroundings {
+  /** Asked when the service is made: another one may have come meanwhile. */
+  config(): Config;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  /** Default: no other process answers on the port. */
+  readonly crew?: Crew | undefined;
+  /** Of the store, beside the options of the command. */
+  readonly storeOptions?: Partial<StoreOptions> | undefined;
+  /** How the lab is served. Default: by this process. */
+  readonly beside?: ((lab: Lab) => Beside) | undefined;
+}
+
+export interface ServingHere {
+  readonly service: Service;
+  readonly store: OpenStore;
+  readonly lab: Lab | undefined;
+  readonly listening: Listening;
+  readonly openGrpc: OpenGrpc;
+}
+
+/** Rejects with a sentence. */
+export async function openServing(options: ServeOptions, around: Surroundings): Promise<ServingHere> {
+  const { metrics, log, crew, storeOptions, beside = (lab) => lab } = around;
+  const store = await openStore({ ...options, ...storeOptions }, metrics, log);
+  const lab = options.hasLab ? await openLab({ ...options, page: await findPage() }, log) : undefined;
+  const config = around.config();
+  const service = createService({ ...options, config, store, metrics, log, crew, beside: lab && beside(lab) });
+  const openGrpc = grpcOpener(service, options);
+  const opening = service.listen(options.port, options.host).then(async ({ port }) => ({
+    url: `${options.tls === undefined ? 'http' : 'https'}://${urlHost(options.host)}:${port}`,
+    grpc: config.envoy !== undefined || options.grpcPort !== undefined ? await openGrpc() : undefined,
+  }));
+  const addresses = await opening.catch(async (error) => {
+    lab?.close();
+    await service.drain(0);
+    throw listenError(error, options);
+  });
+  const listening = { ...addresses, store: store.description, hasLab: lab?.hasPage === true };
+  return { service, store, lab, listening, openGrpc };
+}
+
+const LISTEN_ERRORS: Readonly<Record<string, (options: ServeOptions) => string>> = {
+  EADDRINUSE: ({ port, host }) =>
+    `Port ${port} of ${host} is taken by another program (EADDRINUSE). Choose another one with --port, or 0 for any that is free.`,
+  EACCES: ({ port }) => `Port ${port} needs the rights of root (EACCES). Choose one above 1023 with --port.`,
+  EADDRNOTAVAIL: ({ host }) => `This machine has no address ${host} (EADDRNOTAVAIL). Choose another one with --host.`,
+  ENOTFOUND: ({ host }) =>
+    `The host name ${host} is not known (ENOTFOUND). Choose an address of this machine with --host.`,
+};
+
+function listenError(error: NodeJS.ErrnoException, options: ServeOptions): Error {
+  const say = error.code === undefined ? undefined : LISTEN_ERRORS[error.code];
+  return say === undefined ? error : new Error(say(options));
+}
+
+export function urlHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+/** The reference server's. */
+const GRPC_PORT = 8081;
+
+/** Resolves to where it listens. */
+export type OpenGrpc = () => Promise<string>;
+
+function grpcOpener(service: Service, { grpcPort, host }: ServeOptions): OpenGrpc {
+  return async () => `${urlHost(host)}:${await service.listenGrpc(grpcPort ?? GRPC_PORT, host)}`;
+}
+
+/** Opens gRPC once, with the first domain; where that fails, with the next change. Undefined: it is open. */
+export function grpcLater(openGrpc: OpenGrpc | undefined): () => Promise<Applied> {
+  let open = openGrpc;
+  return async () => {
+    const opening = open;
+    if (opening === undefined) return {};
+    open = undefined;
+    try {
+      return { opened: await opening() };
+    } catch (error) {
+      open = opening;
+      return { problem: errorText(error) };
+    }
+  };
+}

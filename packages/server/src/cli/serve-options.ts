@@ -1,0 +1,148 @@
+/** The flags of `sluice serve`, and what they say. */
+import { availableParallelism } from 'node:os';
+import type { Duration } from 'sluice';
+import { deadline } from 'sluice/layers';
+import { type EnvoySettings, readSettings } from '../envoy/settings.ts';
+import type { TlsFiles } from '../files/tls.ts';
+import type { Fallback } from '../service/open-store.ts';
+import type { Protection } from '../service/token.ts';
+import { type Arguments, type Flags, oneOf, wholeNumber } from './command.ts';
+import { REDIS_FLAGS, type RedisTarget, redisTarget } from './redis-flags.ts';
+import { type Terminal, UsageError } from './terminal.ts';
+import { TLS_FLAGS, tlsFiles } from './tls-flags.ts';
+
+export const SERVE_FLAGS = {
+  config: { type: 'string', multiple: true, variable: 'SLUICE_CONFIG' },
+  ...REDIS_FLAGS,
+  'require-redis': { type: 'boolean', variable: 'SLUICE_REQUIRE_REDIS' },
+  deadline: { type: 'string', variable: 'SLUICE_DEADLINE' },
+  fallback: { type: 'string', variable: 'SLUICE_FALLBACK' },
+  'max-keys': { type: 'string', variable: 'SLUICE_MAX_KEYS' },
+  port: { type: 'string', variable: 'SLUICE_PORT' },
+  'grpc-port': { type: 'string', variable: 'SLUICE_GRPC_PORT' },
+  'envoy-denied': { type: 'string', variable: 'SLUICE_ENVOY_DENIED' },
+  'envoy-negative-hits': { type: 'string', variable: 'SLUICE_ENVOY_NEGATIVE_HITS' },
+  host: { type: 'string', variable: 'SLUICE_HOST' },
+  'allowed-hosts': { type: 'string', variable: 'SLUICE_ALLOWED_HOSTS' },
+  ...TLS_FLAGS,
+  token: { type: 'string', variable: 'SLUICE_TOKEN' },
+  protect: { type: 'string', variable: 'SLUICE_PROTECT' },
+  workers: { type: 'string', variable: 'SLUICE_WORKERS' },
+  'log-requests': { type: 'boolean', variable: 'SLUICE_LOG_REQUESTS' },
+  'no-lab': { type: 'boolean', variable: 'SLUICE_NO_LAB' },
+  json: { type: 'boolean' },
+} as const satisfies Flags;
+
+/** What the flags and variables of `serve` say. It is plain data, so that it can go to other processes. */
+export interface ServeOptions extends Partial<RedisTarget> {
+  /** Files and folders of the config. */
+  readonly paths: readonly string[];
+  readonly requireRedis: boolean;
+  readonly deadline: Duration | undefined;
+  readonly fallback: Fallback | undefined;
+  readonly maxKeys: number | undefined;
+  readonly port: number;
+  readonly grpcPort: number | undefined;
+  readonly envoy: EnvoySettings;
+  readonly host: string;
+  readonly allowedHosts: readonly string[];
+  readonly tls: TlsFiles | undefined;
+  readonly token: string | undefined;
+  readonly protect: Protection | undefined;
+  /** Processes that answer. With one there is no other. */
+  readonly workers: number;
+  readonly logRequests: boolean;
+  readonly hasLab: boolean;
+  readonly json: boolean;
+}
+
+export async function readOptions(flags: Arguments, { environment }: Terminal): Promise<ServeOptions> {
+  if (flags.words.length > 0) throw new UsageError(`unexpected ${JSON.stringify(flags.words[0])}`);
+  const maxKeys = flags.text('max-keys');
+  const grpcPort = flags.text('grpc-port');
+  const target = await redisTarget(flags, environment);
+  return {
+    ...target,
+    workers: readWorkers(flags.text('workers'), target !== undefined),
+    paths: flags.texts('config'),
+    requireRedis: flags.has('require-redis'),
+    deadline: readDeadline(flags.text('deadline')),
+    fallback: oneOf('fallback', flags.text('fallback'), ['local', 'allow', 'deny']),
+    maxKeys: maxKeys === undefined ? undefined : wholeNumber('max-keys', maxKeys, [1, 1e9]),
+    port: wholeNumber('port', flags.text('port') ?? '8080', [0, 65535]),
+    grpcPort: grpcPort === undefined ? undefined : wholeNumber('grpc-port', grpcPort, [0, 65535]),
+    envoy: envoySettings(flags, environment),
+    host: flags.text('host') ?? '127.0.0.1',
+    allowedHosts: readHosts(flags.text('allowed-hosts')),
+    tls: await tlsFiles(flags),
+    ...readProtection(flags, environment),
+    logRequests: flags.has('log-requests'),
+    hasLab: !flags.has('no-lab'),
+    json: flags.has('json'),
+  };
+}
+
+/** More share the work and not the limit: one Redis answers no more than so many can ask. */
+const MOST_BY_ITSELF = 8;
+const MOST_WORKERS = 64;
+
+/** On memory there is one: each process would count alone. */
+function readWorkers(text: string | undefined, isOnRedis: boolean): number {
+  if (text === undefined || text === 'auto') return isOnRedis ? Math.min(availableParallelism(), MOST_BY_ITSELF) : 1;
+  if (!/^\d/.test(text)) throw new UsageError(`--workers: expected auto or a number, got ${JSON.stringify(text)}`);
+  const workers = wholeNumber('workers', text, [1, MOST_WORKERS]);
+  if (workers === 1 || isOnRedis) return workers;
+  throw new UsageError(
+    `--workers ${workers}: without Redis each worker counts in its own memory, so ${workers} of them would allow ${workers} times each limit. ` +
+      'Say where Redis is with --redis ADDRESS, or leave --workers out.',
+  );
+}
+
+function envoySettings(flags: Arguments, environment: Terminal['environment']): EnvoySettings {
+  try {
+    const settings = readSettings(environment);
+    return {
+      ...settings,
+      denied: oneOf('envoy-denied', flags.text('envoy-denied'), ['free', 'spend']) ?? settings.denied,
+      negativeHits:
+        oneOf('envoy-negative-hits', flags.text('envoy-negative-hits'), ['token', 'allow', 'refuse']) ??
+        settings.negativeHits,
+    };
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+function readHosts(text = ''): readonly string[] {
+  const names = text.split(',').map((name) => name.trim());
+  return names.filter(Boolean).map((name) => {
+    if (/^(?:\*|(?:\*\.)?[\w-]+(?:\.[\w-]+)*)$/.test(name)) return name;
+    const expected = 'names with commas between, such as limits.example.com,*.internal, without a port';
+    throw new UsageError(`--allowed-hosts: expected ${expected}, got ${JSON.stringify(name)}`);
+  });
+}
+
+function readDeadline(text: string | undefined): Duration | undefined {
+  try {
+    deadline({ timeout: text as Duration | undefined });
+  } catch (error) {
+    throw new UsageError((error as Error).message.replace('deadline.timeout', '--deadline'));
+  }
+  return text as Duration | undefined;
+}
+
+/** What would be no protection and look like one is refused: an empty token, one that no header can hold, none at all. */
+function readProtection(
+  flags: Arguments,
+  environment: Terminal['environment'],
+): Pick<ServeOptions, 'token' | 'protect'> {
+  const token = flags.text('token') ?? environment.SLUICE_TOKEN;
+  if (token !== undefined && !/^[!-~]{1,1024}$/.test(token)) {
+    throw new UsageError('--token: expected a text of ASCII without spaces that is not empty');
+  }
+  const protect = oneOf('protect', flags.text('protect'), ['changes', 'everything']);
+  if (protect !== undefined && token === undefined) {
+    throw new UsageError(`--protect ${protect}: expected --token beside it, got none`);
+  }
+  return { token, protect };
+}

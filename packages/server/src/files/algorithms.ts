@@ -1,0 +1,22 @@
+/** What a config knows of algorithms: all of it from how the library declares them. */
+import { algorithms } from 'sluice';
+import type { Field } from 'sluice/algorithm';
+
+export const ALGORITHM_NAMES: readonly string[] = algorithms.map(({ name }) => name);
+
+/** The fields of an algorithm by their names, in the order people read them. */
+export function fieldsOf(algorithm: string): readonly (readonly [name: string, field: Field])[] {
+  return Object.entries(algorithms.find(({ name }) => name === algorithm)?.fields ?? {});
+}
+
+/** What may differ between plans and overrides. A choice says what kind of state there is, which a name has only one of. */
+export function isNumber({ kind }: Field): boolean {
+  return kind !== 'choice';
+}
+
+/** All numbers that any algorithm has. */
+export const NUMBERS: ReadonlyMap<string, Field> = new Map(
+  ALGORITHM_NAMES.flatMap((name) => fieldsOf(name).filter(([, field]) => isNumber(field))),
+);
+
+export const NUMBER_NAMES: readonly string[] = [...NUMBERS.keys()];
