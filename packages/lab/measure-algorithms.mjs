@@ -1,6 +1,6 @@
 /**
  * The numbers of the chooser's table, measured on the real stores: `node packages/lab/measure-algorithms.mjs`, after `npm run build`, writes
- * src/chooser/measured.json. How much an algorithm admits is exact and a test repeats it; bytes are of the Redis and the Node that are named.
+ * src/model/choose/measured.json. How much an algorithm admits is exact and a test repeats it; bytes are of the Redis and the Node that are named.
  */
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -173,7 +173,7 @@ async function measure() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const file = fileURLToPath(new URL('src/chooser/measured.json', import.meta.url));
+  const file = fileURLToPath(new URL('src/model/choose/measured.json', import.meta.url));
   await writeFile(file, `${JSON.stringify(await measure(), null, 2)}\n`);
   console.log(`written to ${file}`);
 }

@@ -1,6 +1,6 @@
 /**
- * Frame times and memory of the lab in a real Chromium: `node packages/lab/measure.mjs [minutes]`, after `npm run build`. All cards run at 200
- * requests a second, in a window of 1440 x 1000 on the page as it is built; frames are counted by the page's own loop, the heap after a forced collection.
+ * Frame times and memory of the lab in a real Chromium: `node packages/lab/measure.mjs [minutes]`, after `npm run build`. All rows run at 200
+ * requests a second, in a window of 1440 x 900 on the page as it is built; frames are counted by the page's own loop, the heap after a forced collection.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ const { module: tools } = await runnerImport(fileURLToPath(new URL('../../tools/
 
 const minutes = Number(process.argv[2] ?? 1);
 const folder = fileURLToPath(new URL('dist/', import.meta.url));
-const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' };
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.woff2': 'font/woff2' };
 
 const server = createServer(async ({ url }, response) => {
   const path = url === '/' ? 'index.html' : new URL(url, 'http://lab').pathname;
@@ -25,21 +25,21 @@ await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
 
 const browser = await tools.launchBrowser();
 try {
-  const page = await browser.newPage({ viewport: { width: 1440, height: 1000 } });
+  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
   const begun = performance.now();
-  await page.goto(`http://127.0.0.1:${server.address().port}/#/?traffic=poisson&rate=200`);
-  await page.waitForSelector('[data-card]');
+  await page.goto(`http://127.0.0.1:${server.address().port}/#/?traffic=poisson&rate=2000`);
+  await page.waitForSelector('[data-row]');
   const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime);
   console.log(
-    `first paint with content after ${Math.round(paint)} ms, cards there after ${Math.round(performance.now() - begun)} ms`,
+    `first paint with content after ${Math.round(paint)} ms, rows there after ${Math.round(performance.now() - begun)} ms`,
   );
   const devtools = await page.context().newCDPSession(page);
   // By the thread's own clock, which stands while others use the processor.
   await devtools.send('Performance.enable', { timeDomain: 'threadTicks' });
   let before = await readings(page, devtools);
   for (let round = 0; round <= minutes * 2; round += 1) {
-    // In turn the cards and the time line are in sight.
-    await page.locator(round % 2 === 0 ? '.cards' : '.timeline').evaluate((part) => part.scrollIntoView());
+    // In turn the rows alone, and with one of them opened.
+    if (round > 0) await page.locator('.row-open').nth(3).click();
     await page.waitForTimeout(round === 0 ? 15_000 : 30_000);
     const now = await readings(page, devtools);
     now.frames.sort((one, other) => one - other);

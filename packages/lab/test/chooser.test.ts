@@ -1,60 +1,135 @@
-/** Wherever the questions lead: a policy that the library takes, code that means the same, and an address that opens it in the lab. */
-import { expect, test } from 'vitest';
+/** Whatever is answered: an algorithm that the library takes, reasons that are true, code that means the same, and an address that opens it in the lab. */
+import { createLimiter, manualClock, memoryStore } from 'sluice';
+import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/src/config/read-config.ts';
 import { readRoute } from '../src/app/route.ts';
-import { policyOf } from '../src/cards/catalog.ts';
-import { policyCode } from '../src/chooser/policy-code.ts';
-import { type Answers, askedQuestions, isComplete, QUESTIONS, withAnswer } from '../src/chooser/questions.ts';
-import { type Amount, recommend, type Span } from '../src/chooser/recommend.ts';
-import { labAddress, readSetup } from '../src/share/share.ts';
+import { labAddress, readChosen, writeChosen } from '../src/chooser/chooser-address.ts';
+import { codeFiles } from '../src/code/code.ts';
+import { measuredOf } from '../src/model/choose/measured.ts';
+import { type Answers, askedQuestions, QUESTIONS, withAnswer } from '../src/model/choose/questions.ts';
+import { recommend, usualBurst } from '../src/model/choose/recommend.ts';
+import { worstCase } from '../src/model/choose/worst-case.ts';
+import { KINDS, kindOf } from '../src/model/kinds/index.ts';
+import type { SharedLimit } from '../src/model/limit.ts';
+import { readSetup } from '../src/setup/address.ts';
+import { rowsOf } from '../src/setup/setup.ts';
 
-/** Every way through the questions. */
-function allPaths(answers: Answers = {}): Answers[] {
-  if (isComplete(answers)) return [answers];
-  const open = askedQuestions(answers).at(-1)!;
-  return open.options.flatMap(({ value }) => allPaths(withAnswer(answers, open.id, value)));
-}
-
-const PATHS = allPaths();
-const AMOUNTS: readonly Amount[] = [
-  { units: 100, per: 'm' },
-  { units: 1, per: 'd' },
-  { units: 1_000_000, per: 's' },
-  ...(['s', 'h'] satisfies Span[]).map((per) => ({ units: 30, per })),
+const LIMIT: SharedLimit = { units: 100, window: 60_000, burst: 20 };
+const LIMITS: readonly SharedLimit[] = [
+  LIMIT,
+  { units: 1, window: 86_400_000, burst: 1 },
+  { units: 1_000_000, window: 1_000, burst: 50 },
+  { units: 30, window: 3_600_000, burst: 100 },
 ];
 
-test('every answer of every question leads somewhere', () => {
-  expect(PATHS).toHaveLength(14);
-  for (const { id, options } of QUESTIONS) {
-    for (const { value } of options) expect(PATHS.some((answers) => answers[id] === value)).toBe(true);
-  }
+/** Every set of answers that can be given, none of them included. */
+function allAnswers(given: Answers = {}, from = 0): Answers[] {
+  const question = QUESTIONS[from];
+  if (question === undefined) return [given];
+  const rest = allAnswers(given, from + 1);
+  if (!askedQuestions(given).some(({ id }) => id === question.id)) return rest;
+  return [
+    ...rest,
+    ...question.options.flatMap(({ value }) => allAnswers(withAnswer(given, question.id, value), from + 1)),
+  ];
+}
+
+const ANSWERS = allAnswers();
+
+test('without any answer there is a good default', () => {
+  const { row, isShared } = recommend({}, LIMIT);
+  expect([row.id, isShared]).toEqual(['sliding-window-counter', false]);
 });
 
-test.each([
-  [{ behind: 'fragile', servers: 'one' }, 'leaky-bucket-shaping'],
-  [{ behind: 'sturdy', bursts: 'welcome', memory: 'some', servers: 'one' }, 'token-bucket'],
-  [{ behind: 'sturdy', bursts: 'welcome', memory: 'many', servers: 'many' }, 'gcra'],
-  [{ behind: 'sturdy', bursts: 'unwelcome', exactness: 'exact', memory: 'many', servers: 'one' }, 'sliding-window-log'],
-  [{ behind: 'sturdy', bursts: 'unwelcome', exactness: 'close', servers: 'many' }, 'sliding-window-counter'],
-  [{ behind: 'sturdy', bursts: 'unwelcome', exactness: 'calendar', servers: 'many' }, 'fixed-window'],
-] as [Answers, string][])('%j leads to %s', (answers, card) => {
-  expect(recommend(answers, AMOUNTS[0]!).card).toBe(card);
+test.each<[Answers, string]>([
+  [{ protects: 'backend', servers: 'one' }, 'leaky-bucket-shaping'],
+  [{ bursts: 'yes' }, 'token-bucket'],
+  [{ bursts: 'yes', clients: 'many', servers: 'many' }, 'gcra'],
+  [{ bursts: 'no', exactness: 'exact', clients: 'many' }, 'sliding-window-log'],
+  [{ exactness: 'close', servers: 'many' }, 'sliding-window-counter'],
+  [{ exactness: 'calendar' }, 'fixed-window'],
+])('%j leads to %s', (answers, id) => {
+  expect(recommend(answers, LIMIT).row.id).toBe(id);
 });
 
-test.each(PATHS)('%j', (answers) => {
-  for (const amount of AMOUNTS) {
-    const recommendation = recommend(answers, amount);
-    const { card, policy, draft, reasons, isShared } = recommendation;
-    expect(reasons.length).toBeGreaterThan(2);
-    const { drafts } = readSetup(readRoute(labAddress(card, draft)).parameters);
-    const { name: _, ...numbers } = policy;
-    expect(policyOf(card, drafts[card])).toMatchObject(numbers);
-    const { config, problems } = readConfig(policyCode('YAML', recommendation));
-    expect(problems).toEqual([]);
-    expect(config!.policies.get(card)!.policy).toMatchObject(numbers);
-    const code = policyCode('TypeScript', recommendation);
-    if ('refillRate' in draft) expect(code).toContain(`refillRate: '${amount.units}/${amount.per}'`);
-    expect(code.includes('store: redisStore(client)')).toBe(isShared);
-    expect(code.includes("from 'sluice/node-redis'")).toBe(isShared);
+describe.each(ANSWERS)('%j', (answers) => {
+  test('has reasons, a runner-up, an address, and code of the same numbers', () => {
+    for (const limit of LIMITS) {
+      const { row, reasons, runnerUp, isShared } = recommend(answers, limit);
+      expect(reasons.length).toBeGreaterThan(2);
+      expect(runnerUp.id).not.toBe(row.id);
+      const route = readRoute(labAddress(row.id, limit));
+      const setup = readSetup(route.parameters);
+      expect([setup.limit, route.parameters.get('row')]).toEqual([limit, row.id]);
+      for (const one of rowsOf(setup)) expect(one.deviates).toBe(false);
+      const store = isShared ? 'node-redis' : 'memory';
+      const [yaml] = codeFiles(row, { framework: 'service', store, key: 'ip' });
+      const { config, problems } = readConfig(yaml!.text);
+      expect(problems).toEqual([]);
+      const { name: _, ...numbers } = row.charges[0]!.policy;
+      expect(config!.policies.get(row.id)!.policy).toMatchObject(numbers);
+      const [, server] = codeFiles(row, { framework: 'express', store, key: 'ip' });
+      expect(server!.text.includes('store: redisStore(client)')).toBe(isShared);
+    }
+  });
+
+  test('are in the address, and come back out of it', () => {
+    for (const limit of LIMITS) {
+      const chosen = { answers, limit };
+      expect(readChosen(readRoute(writeChosen(chosen)).parameters)).toEqual(chosen);
+    }
+  });
+});
+
+test('nonsense in the address is as if nothing was answered', () => {
+  expect(readChosen(new URLSearchParams('protects=moon&bursts=perhaps&limit=0/never'))).toMatchObject({ answers: {} });
+  // What does not matter after another answer is not kept.
+  expect(readChosen(new URLSearchParams('protects=backend&bursts=yes')).answers).toEqual({ protects: 'backend' });
+});
+
+test('a burst is asked for, and a day is not spent at one moment', () => {
+  for (const clients of ['some', 'many']) {
+    const limit = { units: 10_000, window: 86_400_000, burst: usualBurst(10_000) };
+    expect(recommend({ bursts: 'yes', clients }, limit).row.numbers).toMatchObject({ capacity: 2_000 });
   }
+  expect([1, 4, 5, 100].map(usualBurst)).toEqual([1, 1, 1, 20]);
+});
+
+test('a fragile backend is promised what its code does: one key for all, and a wait', async () => {
+  const { row, reasons } = recommend({ protects: 'backend' }, LIMIT);
+  const text = (framework: 'express' | 'library' | 'service') =>
+    codeFiles(row, { framework, store: 'memory', key: 'ip' })
+      .map((file) => file.text)
+      .join('');
+  expect(text('express')).toContain("key: () => 'backend'");
+  expect(text('library')).toContain("await limiter.acquire('backend');");
+  expect(text('service')).toContain('  - key: everyone\n');
+  expect(reasons[0]).toContain(
+    'one request every 0.6 s, whoever sends and however many they are: all callers share one key',
+  );
+  // A thousand users with one request each, under that one key: none goes at the same moment as another.
+  const clock = manualClock(0);
+  const limiter = createLimiter({ policy: row.charges[0]!.policy, store: memoryStore({ clock }) });
+  const answers = await Promise.all(Array.from({ length: 1_000 }, () => limiter.attempt('backend')));
+  const slots = answers.filter(({ allowed }) => allowed).map(({ delay }) => Math.round((delay ?? 0) * 1000));
+  expect(slots).toEqual(Array.from({ length: 20 }, (_, index) => index * 600));
+});
+
+test('the log is not said to be the only one that holds in any window, as the table shows another', () => {
+  const [promise] = recommend({ exactness: 'exact' }, LIMIT).reasons;
+  expect(promise).toContain('Of the others only shaping keeps that promise');
+  const keepers = KINDS.filter(({ id }) => measuredOf(id)!.worst === measuredOf(id)!.limit);
+  expect(keepers.map(({ id }) => id)).toEqual(['sliding-window-log', 'leaky-bucket-shaping']);
+});
+
+test('the worst cases that are shown are those of the table, for the limit of the table', async () => {
+  const limit = { units: 100, window: 60_000, burst: 100 };
+  for (const kind of KINDS) {
+    const { atEdge, steady, atOnce } = await worstCase(kind, limit);
+    const measured = measuredOf(kind.id)!;
+    expect([kind.id, atEdge, atOnce]).toEqual([kind.id, measured.boundary / 100, measured.atOnce / 100]);
+    expect(Math.max(atEdge, steady)).toBeGreaterThan(measured.worst / 100 - 0.15);
+  }
+  const bucket = await worstCase(kindOf('token-bucket')!, { units: 1_000_000, window: 1_000, burst: 200_000 });
+  expect(bucket.atOnce).toBeCloseTo(0.2, 2);
 });

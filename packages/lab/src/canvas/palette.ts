@@ -15,6 +15,7 @@ const NAMES = [
   'allowed-wash',
   'denied',
   'denied-wash',
+  'over',
   'delayed',
   'delayed-wash',
 ] as const;

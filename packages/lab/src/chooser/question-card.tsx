@@ -1,22 +1,16 @@
 /** One question and its possible answers. */
 import type { JSX } from 'preact';
-import type { Question } from './questions.ts';
+import type { Question } from '../model/choose/questions.ts';
 
 export function QuestionCard(props: {
   readonly question: Question;
-  readonly number: number;
   readonly chosen: string | undefined;
   readonly onChoose: (value: string) => void;
 }): JSX.Element {
-  const { question, number, chosen, onChoose } = props;
+  const { question, chosen, onChoose } = props;
   return (
     <fieldset class="question" data-question={question.id}>
-      <legend>
-        <span class="question-number" aria-hidden="true">
-          {number}
-        </span>
-        {question.text}
-      </legend>
+      <legend>{question.text}</legend>
       <div class="options">
         {question.options.map(({ value, label, note }) => (
           <label key={value} class="option">

@@ -1,15 +1,15 @@
 /** Where the limiters run: here, on virtual time, or on the server that gave out this page, in real time. */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { useLab } from '../app/frames.ts';
 import type { EngineKind } from '../engine/engine.ts';
 import { findEngines } from '../engine/server-engine.ts';
 import { savedToken, saveToken } from '../token/token.ts';
 import { TokenForm } from '../token/token-form.tsx';
-import { Segments } from './segments.tsx';
+import { Segments } from '../ui/segments.tsx';
+import { useLab } from '../view/frames.ts';
 
 const KINDS = ['browser', 'memory', 'redis'] as const;
-const LABELS: Readonly<Record<EngineKind, string>> = { browser: 'Browser', memory: 'Server memory', redis: 'Redis' };
+const LABELS: Readonly<Record<EngineKind, string>> = { browser: 'Browser', memory: 'Server', redis: 'Redis' };
 
 type Found = Awaited<ReturnType<typeof findEngines>>;
 
@@ -70,12 +70,12 @@ export function EngineSwitch(): JSX.Element {
 function whyNot(kind: EngineKind, found: Found | undefined): string | undefined {
   if (kind === 'browser' || found === 'locked') return undefined;
   const info = found?.find(({ name }) => name === kind);
-  if (info === undefined) return 'This page did not come from a Sluice server: npm start brings one.';
+  if (info === undefined) return 'This page did not come from a Sluice server. Start one with: npx sluice serve';
   return info.available ? undefined : info.description;
 }
 
 function describe(kind: EngineKind, found: Found | undefined): string | undefined {
-  if (kind === 'browser') return 'the library itself, in this page, on virtual time';
+  if (kind === 'browser') return 'The library itself, in this page, on virtual time';
   return found === 'locked'
     ? 'asks for the token of the server'
     : found?.find(({ name }) => name === kind)?.description;

@@ -1,43 +1,41 @@
-/** The library itself, in this page: a limiter and a memory store for each card, all on one clock that goes where it is told. */
-import { createLimiter, type Limiter, manualClock, memoryStore, type Policy } from 'sluice';
-import { CARD_IDS, type CardId, type Policies } from '../cards/catalog.ts';
+/** The library itself, in this page: a limiter and a memory store for each row, all on one clock that goes where it is told. */
+import { createLimiter, type Limiter, manualClock, memoryStore, type RateLimitResult } from 'sluice';
+import type { Charge, Row } from '../model/row.ts';
+import type { Answer } from '../trace/answers.ts';
+import type { Arrival, RowId } from '../trace/trace.ts';
 import type { Answered, Engine } from './engine.ts';
-import type { Answer, Arrival } from './trace.ts';
 
 interface Seat {
-  readonly policy: Policy;
+  readonly charges: readonly Charge[];
   readonly limiter: Limiter;
 }
 
 export class BrowserEngine implements Engine {
   readonly kind = 'browser';
+  readonly name = 'This page';
   readonly isVirtual = true;
   readonly raw: Engine['raw'] = new Map();
   readonly commands: Engine['commands'] = new Map();
   readonly #clock = manualClock(0);
-  #seats = new Map<CardId, Seat>();
+  #seats = new Map<RowId, Seat>();
 
   /** The memory store decides at once, so the clock can move on before the promises are read. */
-  async ask(arrivals: readonly Arrival[], clients: readonly string[], policies: Policies): Promise<Answered[]> {
-    const answered = arrivals.map(async ({ at, client, cost }) => {
+  async ask(arrivals: readonly Arrival[], clients: readonly string[], rows: readonly Row[]): Promise<Answered[]> {
+    const answered = arrivals.map(async ({ at, client, cost, only }) => {
       this.#clock.set(at);
-      const promises = CARD_IDS.map((id) => this.#limiterOf(id, policies[id]).attempt(clients[client]!, { cost }));
+      const promises = rows.map((row) =>
+        only === undefined || only === row.id ? this.#attempt(row, clients[client]!, cost) : undefined,
+      );
       return { at, client, cost, answers: await Promise.all(promises) };
     });
     return Promise.all(answered);
   }
 
-  /** The same arrivals through one card from the start: what its answers would have been under another policy, whose limiter is a new one. */
-  async replay(
-    id: CardId,
-    policy: Policy,
-    arrivals: readonly Arrival[],
-    clients: readonly string[],
-  ): Promise<readonly Answer[]> {
-    const limiter = this.#limiterOf(id, policy);
+  /** Arrivals through one row from the start: what its answers would have been under another policy, whose limiter is a new one. */
+  async replay(row: Row, arrivals: readonly Arrival[], clients: readonly string[]): Promise<readonly Answer[]> {
     const answers = arrivals.map(({ at, client, cost }) => {
       this.#clock.set(at);
-      return limiter.attempt(clients[client]!, { cost });
+      return this.#attempt(row, clients[client]!, cost);
     });
     return Promise.all(answers);
   }
@@ -50,11 +48,19 @@ export class BrowserEngine implements Engine {
     return this.#clock.now();
   }
 
-  #limiterOf(id: CardId, policy: Policy): Limiter {
+  /** Several policies are one attempt: all of them are spent from, or none. */
+  #attempt(row: Row, key: string, units: number): Promise<RateLimitResult> {
+    const limiter = this.#limiterOf(row);
+    const entries = row.charges.map(({ policy, of }) => ({ key, policy, cost: of === 'units' ? units : 1 }));
+    return entries.length === 1 ? limiter.attempt(key, { cost: entries[0]!.cost }) : limiter.attempt(entries);
+  }
+
+  #limiterOf({ id, charges }: Row): Limiter {
     const seat = this.#seats.get(id);
-    if (seat?.policy === policy) return seat.limiter;
-    const limiter = createLimiter({ policy, store: memoryStore({ clock: this.#clock, maxKeys: 100 }) });
-    this.#seats.set(id, { policy, limiter });
+    if (seat?.charges === charges) return seat.limiter;
+    const policies = charges.map(({ policy }) => policy);
+    const limiter = createLimiter({ policies, store: memoryStore({ clock: this.#clock, maxKeys: 100 }) });
+    this.#seats.set(id, { charges, limiter });
     return limiter;
   }
 }

@@ -1,8 +1,10 @@
 /** The server's limiters, in real time: a memory store there, or its Redis. With each answer come the raw state and the commands it took. */
-import { CARD_IDS, type CardId, type Policies } from '../cards/catalog.ts';
+import type { Row } from '../model/row.ts';
 import { authorization, savedToken } from '../token/token.ts';
+import type { Answer } from '../trace/answers.ts';
+import type { Arrival, RowId } from '../trace/trace.ts';
 import type { Answered, Engine, EngineKind, RawState } from './engine.ts';
-import type { Answer, Arrival } from './trace.ts';
+import { Unreachable } from './watch.ts';
 
 interface ServerAnswer extends Answer {
   readonly resetAt: number;
@@ -11,7 +13,7 @@ interface ServerAnswer extends Answer {
 interface AttemptReply {
   readonly results: readonly ServerAnswer[];
   readonly raw: readonly (RawState | null)[];
-  readonly commandNames: readonly Readonly<Record<string, number>>[];
+  readonly commandNames: readonly (Readonly<Record<string, number>> | null)[];
 }
 
 /** An engine the server knows, and in words what it is, or why it is not there. */
@@ -26,35 +28,42 @@ const BATCH = 32;
 
 export class ServerEngine implements Engine {
   readonly kind: Exclude<EngineKind, 'browser'>;
+  readonly name: string;
   readonly isVirtual = false;
-  readonly raw = new Map<CardId, RawState | null>();
-  readonly commands = new Map<CardId, Readonly<Record<string, number>>>();
+  readonly raw = new Map<RowId, RawState | null>();
+  readonly commands = new Map<RowId, Readonly<Record<string, number>>>();
 
   constructor(kind: Exclude<EngineKind, 'browser'>) {
     this.kind = kind;
+    this.name = kind === 'redis' ? 'Redis' : 'The server';
   }
 
-  async ask(arrivals: readonly Arrival[], clients: readonly string[], policies: Policies): Promise<Answered[]> {
+  async ask(arrivals: readonly Arrival[], clients: readonly string[], rows: readonly Row[]): Promise<Answered[]> {
     const answered: Answered[] = [];
     for (let from = 0; from < arrivals.length; from += BATCH) {
-      answered.push(...(await this.#askSome(arrivals.slice(from, from + BATCH), clients, policies)));
+      answered.push(...(await this.#askSome(arrivals.slice(from, from + BATCH), clients, rows)));
     }
     return answered;
   }
 
-  async #askSome(arrivals: readonly Arrival[], clients: readonly string[], policies: Policies): Promise<Answered[]> {
-    const attempts = arrivals.flatMap(({ client, cost }) =>
-      CARD_IDS.map((card) => ({ card, policy: policies[card], key: clients[client]!, cost })),
+  async #askSome(arrivals: readonly Arrival[], clients: readonly string[], rows: readonly Row[]): Promise<Answered[]> {
+    const asked = arrivals.map(({ only }) => rows.filter(({ id }) => only === undefined || only === id));
+    const attempts = arrivals.flatMap(({ client, cost }, index) =>
+      asked[index]!.map(({ id, charges }) => ({ card: id, policy: charges[0]!.policy, key: clients[client]!, cost })),
     );
     const { results, raw, commandNames } = await post<AttemptReply>('attempt', { engine: this.kind, attempts });
-    CARD_IDS.forEach((id, index) => {
-      const last = results.length - CARD_IDS.length + index;
-      this.raw.set(id, raw[last] ?? null);
-      this.commands.set(id, commandNames[last] ?? {});
+    attempts.forEach(({ card }, index) => {
+      // Of several attempts on one state only the last was looked at.
+      if (commandNames[index] === null) return;
+      this.raw.set(card, raw[index] ?? null);
+      this.commands.set(card, commandNames[index] ?? {});
     });
+    let next = 0;
     return arrivals.map(({ client, cost }, index) => {
-      const answers = results.slice(index * CARD_IDS.length, (index + 1) * CARD_IDS.length);
-      return { at: timeOf(answers[0]!), client, cost, answers };
+      const own = results.slice(next, next + asked[index]!.length);
+      next += own.length;
+      const answers = rows.map((row) => own[asked[index]!.indexOf(row)]);
+      return { at: timeOf(own[0]!), client, cost, answers };
     });
   }
 
@@ -96,9 +105,23 @@ async function post<Reply>(path: string, body: object): Promise<Reply> {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...authorization(savedToken()) },
     body: JSON.stringify(body),
+  }).catch(() => {
+    throw new Unreachable('The server does not answer. Is it still running?');
   });
-  const text = await response.text();
-  if (response.status === 401) throw new Error('The server asks for its token.');
-  if (!response.ok) throw new Error(`The server answered ${response.status}: ${text.slice(0, 200)}`);
-  return JSON.parse(text) as Reply;
+  if (response.ok) return (await response.json()) as Reply;
+  if (response.status === 503) {
+    throw new Unreachable('Redis does not answer the server. Requests that you send now are lost.');
+  }
+  throw new Error(await whyRefused(response));
+}
+
+/** As a sentence. What a field is called in the request means nothing to people who see a page. */
+async function whyRefused(response: Response): Promise<string> {
+  const body = (await response.json().catch(() => ({}))) as { readonly error?: string; readonly message?: string };
+  if (response.status === 401) return 'The server asks for its token.';
+  if (body.error === 'too_many_states') return 'This session has too many states on the server. Reset all counters.';
+  const fact = body.message?.replace(/^attempts\[\d+\]\.(policy\.)?/, '');
+  return fact === undefined
+    ? `The server answered with status ${response.status}.`
+    : `The server does not take this: ${fact}.`;
 }

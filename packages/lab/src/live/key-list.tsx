@@ -1,27 +1,36 @@
-/** Whose decisions these were, most first. */
+/** Whose requests these were, most first; a click looks at one of them. */
 import type { JSX } from 'preact';
+import { count } from '../words/words.ts';
 import type { LiveKey } from './live-answer.ts';
 
-export function KeyList(props: {
+/** More cannot be taken in at a glance. */
+const SHOWN = 8;
+
+export interface KeyListProps {
   readonly title: string;
   readonly keys: readonly LiveKey[];
   readonly none: string;
   readonly tone: 'denied' | 'allowed';
-}): JSX.Element {
-  const most = props.keys[0]?.count ?? 1;
+  readonly onChoose: (key: LiveKey) => void;
+}
+
+export function KeyList({ title, keys, none, tone, onChoose }: KeyListProps): JSX.Element {
+  const most = keys[0]?.count ?? 1;
   return (
-    <section class={`panel key-list ${props.tone}`} aria-label={props.title}>
-      <h2>{props.title}</h2>
+    <section class={`panel key-list ${tone}`} aria-label={title}>
+      <h2>{title}</h2>
       <p class="eyebrow">in the last minute</p>
-      {props.keys.length === 0 && <p class="none">{props.none}</p>}
+      {keys.length === 0 && <p class="none">{none}</p>}
       <ol>
-        {props.keys.map(({ policy, key, count, error }) => (
-          <li key={`${policy} ${key}`}>
-            <span class="key-bar" style={{ width: `${(count / most) * 100}%` }} aria-hidden="true" />
-            <code title={key}>{key}</code>
-            <span class="key-policy">{policy}</span>
-            <span class="numeric" title={error === 0 ? undefined : `at most ${error} too many`}>
-              {count.toLocaleString('en')}
+        {keys.slice(0, SHOWN).map((found) => (
+          <li key={`${found.policy} ${found.key}`}>
+            <span class="key-bar" style={{ width: `${(found.count / most) * 100}%` }} aria-hidden="true" />
+            <button type="button" class="key-button" title={found.key} onClick={() => onChoose(found)}>
+              <code>{found.key}</code>
+            </button>
+            <span class="key-policy">{found.policy}</span>
+            <span class="numeric" title={found.error === 0 ? undefined : `at most ${count(found.error)} too many`}>
+              {count(found.count)}
             </span>
           </li>
         ))}

@@ -1,15 +1,11 @@
-/** The live view: what the server that gave out this page limits right now. */
+/** The live view: what the server that gave out this page limits right now, and what can be done about it. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { savedToken, saveToken } from '../token/token.ts';
 import { TokenForm } from '../token/token-form.tsx';
-import { ratesOf } from './history.ts';
-import { KeyList } from './key-list.tsx';
-import type { LiveAnswer } from './live-answer.ts';
-import { milliseconds, percent, rate } from './numbers.ts';
-import { PolicyTable } from './policy-table.tsx';
-import { RateChart } from './rate-chart.tsx';
-import { TryIt } from './try-it.tsx';
+import { Board } from './board.tsx';
+import type { LiveStore } from './live-answer.ts';
+import { lasting } from './numbers.ts';
 import { type Live, useLive } from './use-live.ts';
 
 export function LivePage(): JSX.Element {
@@ -26,104 +22,57 @@ export function LivePage(): JSX.Element {
           <h1>Live</h1>
           <p class="lede">What this server limits right now.</p>
         </div>
-        <Pulse state={live.state} />
+        <div class="lights">
+          <ServerLight live={live} />
+          {live.answer !== undefined && live.state === 'here' && (
+            <StoreLight store={live.answer.store} at={live.answer.at} />
+          )}
+        </div>
       </header>
       {live.state === 'locked' ? (
         <TokenForm
           key={token}
           wasWrong={token !== ''}
-          why="The live view names keys, so it is not for everybody."
-          action="Look"
+          why="The live view shows keys, so it needs the token of the server."
+          action="Show"
           onToken={tryToken}
         />
       ) : (
-        live.now !== undefined && live.minute !== undefined && <Board {...live} now={live.now} minute={live.minute} />
+        live.answer !== undefined && <Board live={live} answer={live.answer} token={token} onToken={tryToken} />
+      )}
+      {live.state === 'away' && live.answer === undefined && (
+        <p class="none">
+          No Sluice server gave out this page. Start one with: npx --package=@sluice/server sluice serve
+        </p>
       )}
     </div>
   );
 }
 
-const STATES: Readonly<Record<Live['state'], string>> = {
-  waiting: 'Asking the server',
-  locked: 'Locked',
-  away: 'The server does not answer; trying again',
-  here: 'Every second',
-};
-
-function Pulse({ state }: Pick<Live, 'state'>): JSX.Element {
+function ServerLight({ live }: { readonly live: Live }): JSX.Element {
   return (
-    <p class={`pulse ${state}`} role="status">
+    <p class={`light ${live.state === 'here' ? 'up' : live.state === 'away' ? 'down' : ''}`} role="status">
       <span aria-hidden="true" />
-      {STATES[state]}
+      {serverText(live)}
     </p>
   );
 }
 
-type Seen = Omit<Live, 'now' | 'minute'> & { readonly now: LiveAnswer; readonly minute: LiveAnswer };
-
-function Board({ now, minute, history }: Seen): JSX.Element {
-  const isQuiet = minute.policies.every(({ allowed, denied }) => allowed + denied === 0);
-  if (isQuiet) return <TryIt policies={minute.policies} />;
-  const current = history.at(-1);
-  const { allowed, denied } = current === undefined ? { allowed: 0, denied: 0 } : ratesOf(current);
-  return (
-    <>
-      <dl class="tiles">
-        <Tile name="Decisions a second" value={rate(allowed + denied)} note={`${rate(denied)} of them denied`} />
-        <Tile name="Denied share" value={percent(shareOf(minute))} note="in the last minute" />
-        <Tile
-          name="Store, median"
-          value={milliseconds(minute.store.p50Ms)}
-          note={`p99 ${milliseconds(minute.store.p99Ms)}`}
-        />
-        <Tile
-          name="Answered without the store"
-          value={percent(minute.store.fallbackShare)}
-          note={minute.store.fallbackShare === 0 ? 'it answers itself' : 'by the fallback'}
-          isAlarming={minute.store.fallbackShare > 0}
-        />
-      </dl>
-      <section class="panel live-chart" aria-label="Decisions a second">
-        <div class="live-chart-head">
-          <h2>Decisions a second</h2>
-          <p class="live-legend">
-            <span class="allowed">allowed</span>
-            <span class="denied">denied</span>
-          </p>
-        </div>
-        <RateChart
-          history={history}
-          label={`Decisions a second; now ${rate(allowed)} allowed and ${rate(denied)} denied`}
-        />
-      </section>
-      <section class="panel" aria-label="By policy">
-        <PolicyTable now={now} history={history} />
-      </section>
-      <div class="key-lists">
-        <KeyList tone="denied" title="Most limited keys" keys={minute.top.denied} none="Nobody was denied." />
-        <KeyList tone="allowed" title="Busiest keys" keys={minute.top.busiest} none="Nobody asked." />
-      </div>
-    </>
-  );
+function serverText({ state, awaySince }: Live): string {
+  if (state === 'waiting') return 'Asking the server';
+  if (state === 'locked') return 'Locked';
+  if (state === 'here') return 'Server: updated every second';
+  return `Server: no answer for ${lasting((performance.now() - (awaySince ?? 0)) / 1000)}, trying again`;
 }
 
-function shareOf({ policies }: LiveAnswer): number {
-  const denied = policies.reduce((sum, policy) => sum + policy.denied, 0);
-  const all = policies.reduce((sum, policy) => sum + policy.allowed + policy.denied, 0);
-  return all === 0 ? 0 : denied / all;
-}
-
-function Tile(props: {
-  readonly name: string;
-  readonly value: string;
-  readonly note: string;
-  readonly isAlarming?: boolean;
-}): JSX.Element {
+function StoreLight({ store, at }: { readonly store: LiveStore; readonly at: number }): JSX.Element {
+  const since = lasting(at - store.since);
   return (
-    <div class={props.isAlarming ? 'panel tile alarming' : 'panel tile'}>
-      <dt>{props.name}</dt>
-      <dd class="numeric">{props.value}</dd>
-      <dd class="tile-note numeric">{props.note}</dd>
-    </div>
+    <p class={`light ${store.state}`} role="status" data-store={store.state}>
+      <span aria-hidden="true" />
+      {store.state === 'up'
+        ? `Store: up for ${since}, ${store.description}`
+        : `Store: down for ${since}; the fallback answers`}
+    </p>
   );
 }

@@ -1,49 +1,78 @@
-/** Each policy: its course, what it allows and denies a second, and the share it denies. */
+/** Each policy: what it allows, and what it did. Rows stay where they are unless somebody sorts them; a click looks at one policy alone. */
 import type { JSX } from 'preact';
-import type { History } from './history.ts';
-import type { LiveAnswer, LivePolicy } from './live-answer.ts';
+import { useState } from 'preact/hooks';
+import type { Numbers } from '../model/kind.ts';
+import { kindOfPolicy } from '../model/kinds/index.ts';
+import { type History, niceMaximum, pointsOf, rateOf, shownSeconds } from './history.ts';
+import type { LivePolicy } from './live-answer.ts';
 import { percent, rate } from './numbers.ts';
 import { RateChart } from './rate-chart.tsx';
 
-export function PolicyTable(props: { readonly now: LiveAnswer; readonly history: History }): JSX.Element {
-  const policies = [...props.now.policies].sort(
-    (one, other) => total(other) - total(one) || (one.name < other.name ? -1 : 1),
-  );
+type Column = 'name' | 'allowed' | 'denied' | 'share';
+
+const COLUMNS: readonly { readonly column: Column; readonly label: string }[] = [
+  { column: 'allowed', label: 'Allowed a second' },
+  { column: 'denied', label: 'Denied a second' },
+  { column: 'share', label: 'Denied in a minute' },
+];
+
+export interface PolicyTableProps {
+  readonly policies: readonly LivePolicy[];
+  readonly history: History;
+  readonly chosen: string | undefined;
+  readonly onChoose: (policy: string | undefined) => void;
+}
+
+export function PolicyTable({ policies, history, chosen, onChoose }: PolicyTableProps): JSX.Element {
+  const [sort, setSort] = useState<Column>('name');
+  const rows = policies.map((policy) => rowOf(policy, history)).sort((one, other) => compare(one, other, sort));
+  const maximum = niceMaximum(...rows.map(({ points }) => points));
   return (
     <div class="scrolls">
       <table class="table live-policies">
-        <caption>Decisions a second by policy</caption>
+        <caption>Policies</caption>
         <thead>
           <tr>
-            <th scope="col">Policy</th>
-            <th scope="col">Course</th>
-            <th scope="col" class="number">
-              Allowed
-            </th>
-            <th scope="col" class="number">
-              Denied
-            </th>
-            <th scope="col">Denied share</th>
+            <SortHeader label="Policy" column="name" sort={sort} onSort={setSort} />
+            <th scope="col">The last minutes, up to {rate(maximum)} a second</th>
+            {COLUMNS.map(({ column, label }) => (
+              <SortHeader key={column} label={label} column={column} sort={sort} onSort={setSort} />
+            ))}
           </tr>
         </thead>
         <tbody>
-          {policies.map((policy) => (
-            <tr key={policy.name} data-policy={policy.name}>
+          {rows.map(({ policy, points, allowed, denied, share }) => (
+            <tr key={policy.name} data-policy={policy.name} class={policy.name === chosen ? 'chosen' : undefined}>
               <th scope="row">
-                {policy.name}
+                <button
+                  type="button"
+                  class="link-button"
+                  aria-pressed={policy.name === chosen}
+                  onClick={() => onChoose(policy.name === chosen ? undefined : policy.name)}
+                >
+                  {policy.name}
+                </button>
                 {policy.shadow && (
-                  <span class="tag" title="Counts and reports, and never denies">
-                    shadow
+                  <span class="tag" title="A dry run: it denies nobody. Its row says what it would deny.">
+                    dry run: would deny
                   </span>
                 )}
+                <small class="fine">{limitsText(policy)}</small>
               </th>
               <td class="chart-cell">
-                <RateChart small history={props.history} policy={policy.name} label={rateText(policy)} />
+                <RateChart
+                  isSmall
+                  points={points}
+                  maximum={maximum}
+                  seconds={shownSeconds(history)}
+                  upper={policy.shadow ? 'would be denied' : 'denied'}
+                  label={`${policy.name}: ${rate(allowed)} allowed and ${rate(denied)} ${policy.shadow ? 'would be denied' : 'denied'} a second`}
+                />
               </td>
-              <td class="number numeric">{rate(policy.allowedPerSecond)}</td>
-              <td class="number numeric">{rate(policy.deniedPerSecond)}</td>
+              <td class="number numeric">{rate(allowed)}</td>
+              <td class="number numeric">{rate(denied)}</td>
               <td>
-                <ShareBar share={policy.deniedShare} />
+                <ShareBar share={share} />
               </td>
             </tr>
           ))}
@@ -53,21 +82,59 @@ export function PolicyTable(props: { readonly now: LiveAnswer; readonly history:
   );
 }
 
+interface Line {
+  readonly policy: LivePolicy;
+  readonly points: ReturnType<typeof pointsOf>;
+  readonly allowed: number;
+  readonly denied: number;
+  readonly share: number;
+}
+
+function rowOf(policy: LivePolicy, history: History): Line {
+  const points = pointsOf(history, policy);
+  return { policy, points, ...rateOf(points), share: policy.shadow ? policy.wouldDenyShare : policy.deniedShare };
+}
+
+/** By name, or the largest first, and then by name. */
+function compare(one: Line, other: Line, sort: Column): number {
+  const byName = one.policy.name < other.policy.name ? -1 : 1;
+  return sort === 'name' ? byName : other[sort] - one[sort] || byName;
+}
+
+function SortHeader(props: {
+  readonly label: string;
+  readonly column: Column;
+  readonly sort: Column;
+  readonly onSort: (column: Column) => void;
+}): JSX.Element {
+  const { label, column, sort, onSort } = props;
+  return (
+    <th
+      scope="col"
+      class={column === 'name' ? undefined : 'number'}
+      aria-sort={sort === column ? (column === 'name' ? 'ascending' : 'descending') : undefined}
+    >
+      <button type="button" class="sort" onClick={() => onSort(column)}>
+        {label}
+        <span aria-hidden="true">{sort === column ? (column === 'name' ? ' ↑' : ' ↓') : ''}</span>
+      </button>
+    </th>
+  );
+}
+
+/** "10 at once, 1/s back", or why nobody knows. */
+export function limitsText({ name, limits }: Pick<LivePolicy, 'name' | 'limits'>): string {
+  if (limits !== null) return kindOfPolicy(limits as Numbers).summary(limits as Numbers);
+  return name === 'envoy' ? 'limits of Envoy domains' : 'sent along with requests';
+}
+
 function ShareBar({ share }: { readonly share: number }): JSX.Element {
   return (
-    <span class="share">
+    <span class="share-bar">
       <span class="share-track" aria-hidden="true">
         <span class="share-fill" style={{ width: `${share * 100}%` }} />
       </span>
       <span class="numeric">{percent(share)}</span>
     </span>
   );
-}
-
-function total({ allowed, denied }: LivePolicy): number {
-  return allowed + denied;
-}
-
-function rateText({ name, allowedPerSecond, deniedPerSecond }: LivePolicy): string {
-  return `${name}: ${rate(allowedPerSecond)} allowed and ${rate(deniedPerSecond)} denied a second`;
 }

@@ -1,21 +1,23 @@
 /** Asks the server once a second what happens, as long as somebody looks. */
 import { useEffect, useState } from 'preact/hooks';
 import { authorization } from '../token/token.ts';
-import { type History, withAnswer } from './history.ts';
+import { type History, withSeconds } from './history.ts';
 import type { LiveAnswer } from './live-answer.ts';
 
 /** `locked`: it wants a token, or another one. `away`: it does not answer; what was last seen stays. */
 export interface Live {
   readonly state: 'waiting' | 'locked' | 'away' | 'here';
-  /** Of the last second or two. */
-  readonly now: LiveAnswer | undefined;
+  /** Since when it is away, in milliseconds of this page. */
+  readonly awaySince: number | undefined;
   /** Of the last minute. */
-  readonly minute: LiveAnswer | undefined;
+  readonly answer: LiveAnswer | undefined;
   readonly history: History;
 }
 
-const START: Live = { state: 'waiting', now: undefined, minute: undefined, history: [] };
+const START: Live = { state: 'waiting', awaySince: undefined, answer: undefined, history: [] };
 const EVERY_MS = 1_000;
+/** A server that takes longer is not there. */
+const PATIENCE_MS = 4_000;
 
 export function useLive(token: string): Live {
   const [live, setLive] = useState<Live>(START);
@@ -42,28 +44,23 @@ async function keepLooking(
   }
 }
 
-type Look = 'locked' | 'away' | { readonly now: LiveAnswer; readonly minute: LiveAnswer };
+type Look = 'locked' | 'away' | LiveAnswer;
 
 async function look(token: string, signal: AbortSignal): Promise<Look> {
   try {
-    const [now, minute] = await Promise.all([
-      ask('seconds=1&top=1', token, signal),
-      ask('seconds=60&top=8', token, signal),
-    ]);
-    return now === 'locked' || minute === 'locked' ? 'locked' : { now, minute };
+    const response = await fetch('v1/live?seconds=60&top=20&history=60', {
+      headers: authorization(token),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
+    });
+    if (response.status === 401) return 'locked';
+    return response.ok ? ((await response.json()) as LiveAnswer) : 'away';
   } catch {
     return 'away';
   }
 }
 
-async function ask(query: string, token: string, signal: AbortSignal): Promise<LiveAnswer | 'locked'> {
-  const response = await fetch(`v1/live?${query}`, { headers: authorization(token), signal });
-  if (response.status === 401) return 'locked';
-  if (!response.ok) throw new Error(`The server answered ${response.status}`);
-  return (await response.json()) as LiveAnswer;
-}
-
 function following(before: Live, next: Look): Live {
-  if (next === 'locked' || next === 'away') return { ...before, state: next };
-  return { state: 'here', ...next, history: withAnswer(before.history, next.now) };
+  if (next === 'locked') return { ...before, state: 'locked' };
+  if (next === 'away') return { ...before, state: 'away', awaySince: before.awaySince ?? performance.now() };
+  return { state: 'here', awaySince: undefined, answer: next, history: withSeconds(before.history, next.history) };
 }

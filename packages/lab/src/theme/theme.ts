@@ -18,12 +18,18 @@ export function chooseTheme(theme: Theme): void {
 export function restoreTheme(): void {
   const stored = recall();
   if (stored === 'light' || stored === 'dark') document.documentElement.dataset.theme = stored;
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => dispatchEvent(new Event('themechange')));
+  for (const query of ['(prefers-color-scheme: dark)', '(forced-colors: active)']) {
+    matchMedia(query).addEventListener('change', () => dispatchEvent(new Event('themechange')));
+  }
+  // What was written on a canvas before the font was there is written again.
+  void document.fonts.ready.then(() => dispatchEvent(new Event('themechange')));
 }
 
 /** Colours of the theme by name, for canvases, which know neither custom properties nor light-dark(). */
 export function themeColors<Name extends string>(names: readonly Name[]): Record<Name, string> {
   const probe = document.body.appendChild(document.createElement('i'));
+  // Otherwise every colour that is asked for is the one of texts, where colours are forced.
+  probe.style.forcedColorAdjust = 'none';
   const colors = names.map((name) => {
     probe.style.color = `var(--${name})`;
     return [name, getComputedStyle(probe).color];

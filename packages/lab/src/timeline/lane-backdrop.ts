@@ -1,116 +1,129 @@
-/** What lies behind and above the marks: axis, lanes, limits, now, and the pointer. */
+/** What lies behind and above the marks: axis, lanes, limits, what is to come, now, and the pointer. */
 import type { Palette } from '../canvas/palette.ts';
-import { clockTime } from '../canvas/words.ts';
-import { CARD_IDS, limitOf } from '../cards/catalog.ts';
-import { SMALL_TEXT } from '../cards/pictures/picture.ts';
-import type { Lab } from '../engine/lab.ts';
-import type { LaneLayout } from './lane-painter.ts';
-import { ticksOf, type View } from './view.ts';
+import { disc } from '../canvas/shapes.ts';
+import type { Lab } from '../lab/lab.ts';
+import { SMALL_TEXT } from '../model/pictures/scene.ts';
+import { clockTime } from '../words/words.ts';
+import { curveZone, type LaneLayout, marksZone } from './lane-layout.ts';
+import { ticksOf, type View } from './viewer.ts';
 
 type Context = CanvasRenderingContext2D;
 
-export const axisHeight = 26;
-const NARROW = 560;
-
-export function layoutFor(width: number, height: number, scale: number, span: number): LaneLayout {
-  const laneHeight = (height - axisHeight) / CARD_IDS.length;
-  return { laneHeight, labelHeight: width < NARROW ? 20 : 0, scale, perMs: (width * scale) / span };
+/** Everything that is painted is painted on this, in CSS pixels from the upper left of the canvas. */
+export interface Stage {
+  readonly context: Context;
+  readonly palette: Palette;
+  readonly lab: Lab;
+  readonly view: View;
+  readonly layout: LaneLayout;
+  readonly width: number;
+  /** How high the axis above the lanes is. */
+  readonly axis: number;
 }
 
-export function paintBackdrop(
-  context: Context,
-  palette: Palette,
-  lab: Lab,
-  view: View,
-  { laneHeight, labelHeight }: LaneLayout,
-  width: number,
-): void {
-  const xOf = (time: number): number => ((time - view.from) / view.span) * width;
-  const bottom = axisHeight + laneHeight * CARD_IDS.length;
-  const nowX = xOf(lab.now);
+export function xOf({ view, width }: Pick<Stage, 'view' | 'width'>, time: number): number {
+  return ((time - view.from) / view.span) * width;
+}
+
+function bottomOf({ layout, axis }: Stage): number {
+  return axis + layout.laneHeight * layout.lanes;
+}
+
+export function paintBackdrop(stage: Stage): void {
+  const { context, palette, lab, width, axis } = stage;
+  const nowX = Math.max(0, xOf(stage, lab.now));
   context.fillStyle = palette.sunken;
-  context.fillRect(Math.max(0, nowX), axisHeight, width - Math.max(0, nowX), bottom - axisHeight);
-  context.lineWidth = 1;
-  context.font = SMALL_TEXT;
-  context.textBaseline = 'middle';
-  context.textAlign = 'center';
-  for (const tick of ticksOf(view, Math.max(3, width / 80))) {
-    const x = Math.round(xOf(tick)) + 0.5;
-    context.strokeStyle = palette.line;
-    context.beginPath();
-    context.moveTo(x, axisHeight - 4);
-    context.lineTo(x, bottom);
-    context.stroke();
-    context.fillStyle = palette.faint;
-    if (x > 14 && x < width - 14) context.fillText(tickText(tick), x, 11);
-  }
-  context.textAlign = 'right';
-  CARD_IDS.forEach((id, lane) => {
-    const top = Math.round(axisHeight + lane * laneHeight) + 0.5;
-    context.strokeStyle = palette.line;
-    context.beginPath();
-    context.moveTo(0, top);
-    context.lineTo(width, top);
-    context.stroke();
-    const limitY = Math.round(top + labelHeight + (laneHeight - labelHeight) * 0.28) + 0.5;
-    context.strokeStyle = palette.faint;
-    context.setLineDash([2, 4]);
-    context.beginPath();
-    context.moveTo(0, limitY);
-    context.lineTo(width, limitY);
-    context.stroke();
-    context.setLineDash([]);
-    context.fillStyle = palette.faint;
-    context.fillText(`limit ${limitOf(lab.policies[id])}`, width - 4, limitY - 8);
-    if (lab.clients.length === 1) return;
-    lab.clients.forEach((name, client) => {
-      const row = ((laneHeight - labelHeight) * 0.44) / lab.clients.length;
-      context.fillText(name, width - 4, top + laneHeight - 9 - (lab.clients.length - 1 - client) * row);
-    });
+  context.fillRect(nowX, axis, width - nowX, bottomOf(stage) - axis);
+  paintTicks(stage);
+  lab.rows.forEach((_, lane) => {
+    paintLane(stage, lane);
   });
 }
 
-function tickText(ms: number): string {
-  return ms < 60_000 ? `${ms / 1000} s` : clockTime(ms).replace(/\.\d+$/, '');
+function paintTicks(stage: Stage): void {
+  const { context, palette, lab, view, width, axis } = stage;
+  const bottom = bottomOf(stage);
+  context.font = SMALL_TEXT;
+  context.textBaseline = 'middle';
+  context.textAlign = 'center';
+  for (const tick of ticksOf(view, Math.max(3, width / 76))) {
+    const x = Math.round(xOf(stage, tick));
+    context.fillStyle = palette.line;
+    context.fillRect(x, axis - 4, 1, bottom - axis + 4);
+    const isCovered = Math.abs(x - xOf(stage, lab.time)) < 34;
+    if (x < 14 || x > width - 14 || tick < 0 || isCovered) continue;
+    context.fillStyle = palette.faint;
+    context.fillText(tickText(tick, view.span), x, axis - 12);
+  }
 }
 
-export function paintNow(
-  context: Context,
-  palette: Palette,
-  lab: Lab,
-  view: View,
-  layout: LaneLayout,
-  width: number,
-): void {
-  vertical(context, palette['line-strong'], ((lab.now - view.from) / view.span) * width, layout, 1);
+function tickText(ms: number, span: number): string {
+  if (ms < 60_000 && span < 600_000) return `${ms / 1000} s`;
+  return clockTime(ms, 0).replace(/ s$/, ' s');
 }
 
-/** One line through all lanes, with its time. */
-export function paintPointer(
-  context: Context,
-  palette: Palette,
-  time: number,
-  view: View,
-  layout: LaneLayout,
-  width: number,
-): void {
-  const x = ((time - view.from) / view.span) * width;
-  vertical(context, palette.ink, x, layout, 1.5);
-  const text = clockTime(time);
+function paintLane(stage: Stage, lane: number): void {
+  const { context, palette, lab, layout, width, axis } = stage;
+  const top = Math.round(axis + lane * layout.laneHeight);
+  context.fillStyle = palette.line;
+  context.fillRect(0, top, width, 1);
+  const curve = curveZone(layout, lane);
+  const limitY = Math.round(axis + curve.top + curve.height / 2);
+  context.fillStyle = palette['line-strong'];
+  for (let x = 0; x < width; x += 6) context.fillRect(x, limitY, 2, 1);
+  if (layout.clients === 1) return;
+  context.font = SMALL_TEXT;
+  context.textAlign = 'right';
+  context.fillStyle = palette.faint;
+  lab.clients.forEach((name, client) => {
+    const marks = marksZone(layout, lane, client);
+    context.fillText(name, width - 4, axis + marks.top + marks.height - 4);
+  });
+}
+
+/** Requests of a script that are to come, where they will come. */
+export function paintUpcoming(stage: Stage): void {
+  const { context, palette, lab, view, layout, axis } = stage;
+  const times = new Set(lab.source.scripted(view.to).filter((at) => at > lab.now));
+  context.fillStyle = palette.ghost;
+  for (const time of times) {
+    const x = xOf(stage, time);
+    for (let lane = 0; lane < layout.lanes; lane += 1) {
+      const { top, height } = marksZone(layout, lane, layout.clients - 1);
+      disc(context, x, axis + top + height - 4, 1.8);
+    }
+  }
+}
+
+/** Now, as a line through all lanes; and the handle on the axis by which one looks back. */
+export function paintNow(stage: Stage): void {
+  const { context, palette, lab, axis } = stage;
+  const x = xOf(stage, lab.now);
+  context.fillStyle = palette.ink;
+  context.fillRect(Math.round(x) - 0.5, axis - 6, 1, bottomOf(stage) - axis + 6);
+  if (lab.viewed === undefined) paintHandle(stage, x, 'now', palette.ink);
+}
+
+/** A moment that is pointed at or looked at. */
+export function paintPointer(stage: Stage, time: number, isLookedAt: boolean): void {
+  const { context, palette, axis } = stage;
+  const x = xOf(stage, time);
+  const color = isLookedAt ? palette.delayed : palette.soft;
+  context.fillStyle = color;
+  context.fillRect(x - 0.75, axis - 6, 1.5, bottomOf(stage) - axis + 6);
+  paintHandle(stage, x, clockTime(time), color);
+}
+
+function paintHandle({ context, palette, width, axis }: Stage, x: number, text: string, color: string): void {
   context.font = SMALL_TEXT;
   const half = context.measureText(text).width / 2 + 7;
   const middle = Math.max(half, Math.min(width - half, x));
-  context.fillStyle = palette.ink;
+  context.fillStyle = color;
   context.beginPath();
-  context.roundRect(middle - half, 1, half * 2, 20, 6);
+  context.roundRect(middle - half, axis - 21, half * 2, 17, 8);
   context.fill();
   context.fillStyle = palette.surface;
   context.textAlign = 'center';
   context.textBaseline = 'middle';
-  context.fillText(text, middle, 11.5);
-}
-
-function vertical(context: Context, color: string, x: number, { laneHeight }: LaneLayout, width: number): void {
-  context.fillStyle = color;
-  context.fillRect(x - width / 2, axisHeight - 6, width, laneHeight * CARD_IDS.length + 6);
+  context.fillText(text, middle, axis - 12);
 }

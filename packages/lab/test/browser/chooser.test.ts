@@ -1,11 +1,11 @@
-/** The chooser in a real Chromium: answered by mouse and by keyboard, down to the lab with the policy it chose. */
+/** The chooser in a real Chromium: an answer first, made to fit by mouse and by keyboard, down to the lab with the policy it chose. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { launchBrowser } from '../../../../tools/browser.ts';
 import { type ServingProcess, serve } from '../../../server/test/processes.ts';
-import { CARD_IDS } from '../../src/cards/catalog.ts';
-import measured from '../../src/chooser/measured.json' with { type: 'json' };
-import { type OpenPage, openPage } from './open-page.ts';
+import measured from '../../src/model/choose/measured.json' with { type: 'json' };
+import { KINDS } from '../../src/model/kinds/index.ts';
+import { inLab, type OpenPage, openPage } from './open-page.ts';
 
 let browser: Browser;
 let server: ServingProcess;
@@ -17,74 +17,86 @@ afterAll(async () => {
   await server?.stop();
 });
 
-const open = (options: Parameters<typeof openPage>[3] = {}): Promise<OpenPage> =>
-  openPage(browser, server.url, '#/choose', { permissions: ['clipboard-read', 'clipboard-write'], ...options });
+const open = (options: Parameters<typeof openPage>[3] = {}, hash = '#/choose'): Promise<OpenPage> =>
+  openPage(browser, server.url, hash, options);
 
-const answer = (page: Page, question: string, label: string) =>
-  page
-    .getByRole('group', { name: question })
-    .getByRole('radio', { name: new RegExp(`^${label}`) })
-    .check();
+const answer = (page: Page, id: string, value: string) => page.locator(`input[name=${id}][value=${value}]`).check();
+const panelOf = (page: Page) => page.getByRole('region', { name: 'Recommendation' });
+const codeOf = (page: Page) => panelOf(page).locator('[data-file="server.ts"] code');
 
-async function chooseCounter(page: Page): Promise<void> {
-  await answer(page, 'Is what lies behind fragile?', 'No');
-  await answer(page, 'Are bursts welcome?', 'No');
-  await answer(page, 'How exact must the count be?', 'Close');
-  await answer(page, 'One server or many?', 'Many');
-}
-
-test('a few answers end in a policy, its reasons and its code, and in the lab', async () => {
+test('a default first; answers make it fit, stay in the address, and lead into the lab with one limit for all rows', async () => {
   const { page, complaints, foreign, close } = await open();
-  expect(await page.locator('.question').count()).toBe(1);
-  await chooseCounter(page);
-  const panel = page.getByRole('region', { name: 'Recommendation' });
-  expect(await panel.getByRole('heading').textContent()).toBe('Sliding window counter');
-  expect(await panel.locator('li').count()).toBeGreaterThan(2);
-  expect(await panel.locator('code').last().textContent()).toContain(
-    "policy: slidingWindowCounter({ limit: 100, window: '1m' }),\n  store: redisStore(client),\n",
+  const panel = panelOf(page);
+  expect(await panel.getByRole('heading', { level: 2 }).textContent()).toBe('Sliding window counter');
+  expect(await codeOf(page).textContent()).toContain(
+    "policy: slidingWindowCounter({ limit: 100, window: '1m' }),\n});",
   );
+  await answer(page, 'bursts', 'yes');
+  await answer(page, 'servers', 'many');
+  expect(await panel.getByRole('heading', { level: 2 }).textContent()).toBe('Token bucket');
+  expect(await panel.locator('.reasons li').count()).toBeGreaterThan(2);
+  expect(await codeOf(page).textContent()).toContain(
+    "policy: tokenBucket({ capacity: 20, refillRate: '100/m' }),\n  store: redisStore(client),\n",
+  );
+  await page.getByLabel('Allow').fill('30');
+  await page.getByLabel('per', { exact: true }).selectOption('second');
+  await page.getByLabel('at the same moment').fill('5');
+  await expect.poll(() => codeOf(page).textContent()).toContain('tokenBucket({ capacity: 5, refillRate: 30 })');
+  expect(await page.evaluate(() => location.hash)).toBe('#/choose?bursts=yes&servers=many&limit=30/1s&capacity=5');
 
-  await panel.getByLabel('Allow').fill('30');
-  await panel.getByLabel('per').selectOption('second');
-  await panel.getByRole('button', { name: 'YAML' }).click();
-  const yaml = await panel.locator('pre').textContent();
-  expect(yaml).toContain('    algorithm: sliding-window-counter\n    limit: 30\n    window: 1s\n');
-  await panel.getByRole('button', { name: 'Copy' }).click();
-  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(yaml);
-
-  await panel.getByLabel('Allow').fill('0');
-  await panel.getByRole('alert').filter({ hasText: 'whole number from 1' }).waitFor();
-  expect(await panel.locator('pre').textContent()).toBe(yaml);
-
-  await panel.getByRole('link', { name: 'Open it in the lab' }).click();
-  await page.locator('[data-card=sliding-window-counter]').waitFor();
-  expect(await page.locator('[data-card=sliding-window-counter]').textContent()).toContain('30 per 1s');
+  await page.getByLabel('Allow').fill('0');
+  await page.getByRole('alert').filter({ hasText: 'whole number from 1' }).waitFor();
+  await page.getByLabel('Allow').fill('30');
+  await panel.getByRole('link', { name: 'See it in the lab' }).click();
+  await page.locator('[data-sheet=token-bucket]').waitFor();
+  expect(await inLab(page, (lab) => lab.limit)).toEqual({ units: 30, window: 1_000, burst: 6 });
+  expect(await page.locator('.row .tag').count()).toBe(0);
+  // Back, the answers are as they were.
+  await page.goBack();
+  await page.locator('[data-recommended=token-bucket]').waitFor();
+  expect(await page.locator('input[name=servers][value=many]').isChecked()).toBe(true);
   expect({ complaints, foreign }).toEqual({ complaints: [], foreign: [] });
   await close();
 });
 
-test('an answer that is changed takes back what hung on it', async () => {
-  const { page, close } = await open();
-  await chooseCounter(page);
-  await answer(page, 'Is what lies behind fragile?', 'Yes');
+test('an answer that is changed takes back what hung on it, and all of them can be taken back', async () => {
+  const { page, close } = await open({}, '#/choose?exactness=exact&clients=many');
+  expect(await page.locator('[data-recommended]').getAttribute('data-recommended')).toBe('sliding-window-log');
+  await answer(page, 'protects', 'backend');
   expect(await page.locator('.question legend').allTextContents()).toEqual([
-    ...['1Is what lies behind fragile?', '2One server or many?'],
+    'What should happen to requests above the limit?',
+    'How many servers enforce it?',
   ]);
   expect(await page.locator('[data-recommended]').getAttribute('data-recommended')).toBe('leaky-bucket-shaping');
+  expect(await codeOf(page).textContent()).toContain("key: () => 'backend'");
+  await page.getByRole('button', { name: 'Start over' }).click();
+  expect(await page.locator('[data-recommended]').getAttribute('data-recommended')).toBe('sliding-window-counter');
+  expect(await page.evaluate(() => location.hash)).toBe('#/choose');
+  await close();
+});
+
+test("the winner and the next best are compared on one's own numbers, with the traffic that is worst for each", async () => {
+  const { page, close } = await open({}, '#/choose?exactness=calendar&limit=50/1h');
+  const rows = page.getByRole('table', { name: 'The worst case of both with your numbers' }).locator('tbody tr');
+  await expect
+    .poll(() =>
+      rows.evaluateAll((found) => found.map((row) => [...row.querySelectorAll('td')].map((cell) => cell.textContent))),
+    )
+    .toEqual([
+      ['100', '51'],
+      ['100', '100'],
+      ['50', '50'],
+      ['60 min', '60 min'],
+    ]);
   await close();
 });
 
 test('works by keyboard alone', async () => {
   const { page, close } = await open();
-  await page.locator('.question input').first().focus();
+  await page.locator('input[name=bursts]').first().focus();
   await page.keyboard.press('Space');
-  await page.keyboard.press('Tab');
-  await page.keyboard.press('Space');
-  await page.keyboard.press('Tab');
-  await page.keyboard.press('Space');
+  await page.locator('input[name=clients]').first().focus();
   await page.keyboard.press('ArrowRight');
-  await page.keyboard.press('Tab');
-  await page.keyboard.press('Space');
   expect(await page.locator('[data-recommended]').getAttribute('data-recommended')).toBe('gcra');
   await close();
 });
@@ -98,13 +110,16 @@ test('the table says what was measured, for all seven', async () => {
       ...[...row.querySelectorAll('.against')].map((cell) => Number(cell.textContent)),
     ]),
   );
-  expect(shown).toEqual(CARD_IDS.map((id) => [id, measured.algorithms[id].boundary, measured.algorithms[id].worst]));
+  const numbers = measured.algorithms as Record<string, { boundary: number; worst: number }>;
+  expect(shown).toEqual(KINDS.map(({ id }) => [id, numbers[id]!.boundary, numbers[id]!.worst]));
   await close();
 });
 
 test('fits a telephone', async () => {
-  const { page, complaints, close } = await open({ viewport: { width: 390, height: 844 }, colorScheme: 'dark' });
-  await chooseCounter(page);
+  const { page, complaints, close } = await open(
+    { viewport: { width: 390, height: 844 }, colorScheme: 'dark' },
+    '#/choose?bursts=yes&servers=many',
+  );
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
   expect(complaints).toEqual([]);
   await close();

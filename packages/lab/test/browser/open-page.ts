@@ -3,7 +3,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { launchBrowser } from '../../../../tools/browser.ts';
 import { type RunningServer, startServer } from '../../../../tools/servers/index.ts';
 import { type ServingProcess, serve } from '../../../server/test/processes.ts';
-import type { Lab } from '../../src/engine/lab.ts';
+import type { Lab } from '../../src/lab/lab.ts';
 
 export interface Bench {
   readonly redis: RunningServer;
@@ -86,21 +86,19 @@ export interface Shown {
   readonly denied: number;
 }
 
-/** The numbers that can be read on each card. */
+/** The numbers of each row, as they stand in the page. */
 export async function shownCounts(page: Page): Promise<Record<string, Shown>> {
-  return page.$$eval('[data-card]', (cards) =>
+  return page.$$eval('.row', (rows) =>
     Object.fromEntries(
-      cards.map((card) => {
-        const count = (name: string): number => Number(card.querySelector(`[data-count="${name}"]`)!.textContent);
-        const numbers = {
-          allowed: count('allowed') + count('delayed'),
-          delayed: count('delayed'),
-          denied: count('denied'),
-        };
-        return [(card as HTMLElement).dataset.card!, numbers];
+      rows.map((row) => {
+        const { allowed, delayed, denied } = row.querySelector<HTMLElement>('.row-numbers')!.dataset;
+        const numbers = { allowed: Number(allowed), delayed: Number(delayed), denied: Number(denied) };
+        // What can be read is what is said to programs.
+        const read = Number(row.querySelector('[data-count]')!.textContent!.replaceAll(',', ''));
+        return [(row as HTMLElement).dataset.row!, read === numbers.allowed ? numbers : undefined];
       }),
     ),
-  );
+  ) as Promise<Record<string, Shown>>;
 }
 
 export async function untilTraced(page: Page, count: number): Promise<void> {
