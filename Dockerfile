@@ -1,9 +1,10 @@
 # syntax=docker/dockerfile:1
-# `sluice serve` in a small image, as nobody in particular: docker build -t sluice . && docker run --rm -p 127.0.0.1:8080:8080 sluice
+# `sluice serve` with the lab in a small image, run as a user without rights:
+#   docker build -t sluice . && docker run --rm -p 127.0.0.1:8080:8080 sluice, then open http://localhost:8080
 
 FROM node:22-alpine AS build
 WORKDIR /sluice
-# First what says which dependencies there are: they are installed again only when it changes.
+# The lists of dependencies come first: they are installed again only when these change.
 COPY package.json package-lock.json ./
 COPY packages/sluice/package.json packages/sluice/
 COPY packages/server/package.json packages/server/
@@ -11,16 +12,16 @@ COPY packages/lab/package.json packages/lab/
 COPY tools/package.json tools/
 RUN npm ci --include=dev --no-audit --no-fund --no-update-notifier
 COPY . .
-# Without the lab, which is for looking, not for serving.
+# The library, the service, and the page of the lab.
 RUN npx tsc -p packages/sluice/tsconfig.build.json && npx tsc -p packages/server/tsconfig.build.json
+RUN npx vite build packages/lab && node tools/fill-packages.mjs
 RUN node deploy/collect-runtime.mjs runtime
 
 FROM node:22-alpine
-# It has to be reachable from outside of its container; who may reach that is for the ports and the token to say.
+# It listens on all addresses of its container. Publish the port on 127.0.0.1, or set SLUICE_TOKEN. SLUICE_NO_LAB=true leaves the lab out.
 ENV NODE_ENV=production \
     SLUICE_HOST=0.0.0.0 \
-    SLUICE_PORT=8080 \
-    SLUICE_NO_LAB=true
+    SLUICE_PORT=8080
 WORKDIR /sluice
 COPY --from=build /sluice/runtime/ ./
 USER node

@@ -4,12 +4,14 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Those that take longest begin first: a long file that begins last is waited for by idle cores. */
 const LONGEST = [
+  'seventh-algorithm/seventh-algorithm',
   'redis/parity-cluster',
   'redis/parity-single',
   'browser/lab',
   'redis/contract',
   'redis/changes-agree',
   'redis/concurrency',
+  'redis/lua-versions',
   'test/laws',
   'examples/scenarios',
   'redis/keys',

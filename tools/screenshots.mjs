@@ -1,33 +1,22 @@
-/** What `npm run screenshots` runs: the pictures of the README, taken of the built lab in a real Chromium, the same each time. */
+/** What `npm run screenshots` runs: the pictures of the docs and the previews of stories, taken of the built lab in a real Chromium, the same each time. */
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { runnerImport } from 'vite';
 import { workspaceFolder } from './steps.mjs';
 
-const load = async (file) => (await runnerImport(join(workspaceFolder, 'tools', file))).module;
-const { launchBrowser } = await load('browser.ts');
-const { installSystemPackage } = await load('servers/apt.ts');
-const { startServer: startRedis } = await load('servers/index.ts');
+const load = async (file) => (await runnerImport(join(workspaceFolder, file))).module;
+const { launchBrowser } = await load('tools/browser.ts');
+const { installSystemPackage } = await load('tools/servers/apt.ts');
+const { startServer: startRedis } = await load('tools/servers/index.ts');
+const { PLANS } = await load('packages/lab/src/model/stories/index.ts');
 
-const FOLDER = join(workspaceFolder, 'docs', 'images');
-
-/** The page names these first; with what a server has instead the pictures would not look like the page does for people. */
-const FONTS = { Inter: 'fonts-inter', 'JetBrains Mono': 'fonts-jetbrains-mono' };
-
-async function requireFonts() {
-  const { stdout } = await promisify(execFile)('fc-list');
-  for (const [name, debian] of Object.entries(FONTS)) {
-    if (stdout.includes(name)) continue;
-    await installSystemPackage(debian).catch(() =>
-      console.error(`Without the font ${name} (Debian: ${debian}) they look different.`),
-    );
-  }
-}
+const IMAGES = join(workspaceFolder, 'docs', 'images');
+const PREVIEWS = join(workspaceFolder, 'packages', 'lab', 'previews');
 
 async function startServer(redis) {
   const config = join('packages', 'server', 'examples', 'policies.yaml');
@@ -51,14 +40,6 @@ async function startServer(redis) {
   return { url, stop: () => Promise.all([once(child, 'exit'), child.kill()]) };
 }
 
-/** Stops the lab's time once so many requests have come, and so many milliseconds of the lab later. */
-async function pauseAfter(page, requests, milliseconds) {
-  await page.waitForFunction((count) => globalThis.sluiceLab.lab.trace.length >= count, requests);
-  await page.waitForTimeout(milliseconds);
-  await page.getByRole('button', { name: 'Pause' }).click();
-  await page.waitForTimeout(200);
-}
-
 /** A few clients that ask a lot, for as long as the picture needs. */
 async function traffic(url, seconds) {
   const attempt = (policy, key) => fetch(`${url}v1/attempt`, { method: 'POST', body: JSON.stringify({ policy, key }) });
@@ -74,71 +55,134 @@ async function traffic(url, seconds) {
   }
 }
 
-const WIDE = { width: 1440, height: 1000 };
+const lab = (page, act) => page.evaluate(`(async (lab) => { ${act} })(globalThis.sluiceLab.lab)`);
 
-/** Name, scheme, size, and how to get there. */
+/** To a beat of the story, where time stands. */
+async function toBeat(page, beat) {
+  await page.waitForFunction('globalThis.sluiceLab.lab.player !== undefined');
+  await lab(page, `while (lab.player.place.beat < ${beat}) await lab.nextBeat(); lab.pause();`);
+}
+
+/** To the frame on which the story ends. */
+async function toTheEnd(page) {
+  await page.waitForFunction('globalThis.sluiceLab.lab.player !== undefined');
+  await lab(page, 'while (!lab.isOver) await lab.nextBeat();');
+}
+
+/** Traffic for so many milliseconds of the lab. */
+async function run(page, milliseconds) {
+  await lab(page, `lab.pause(); await lab.advanceTo(${milliseconds});`);
+}
+
+const [LAPTOP, DESKTOP, TABLET, PHONE] = [
+  { width: 1280, height: 720 },
+  { width: 1440, height: 900 },
+  { width: 768, height: 1024 },
+  { width: 390, height: 844 },
+];
+const RANDOM = '#/?traffic=poisson&rate=25&seed=3';
+
+/** Name, size, scheme, and how to get there. */
 const PICTURES = [
-  {
-    name: 'lab',
-    address: '#/?preset=twice-the-limit',
-    arrange: (page) => pauseAfter(page, 20, 900),
-  },
+  { name: 'lab', size: LAPTOP, address: '#/?story=boundary-burst', arrange: (page) => toBeat(page, 4) },
   {
     name: 'lab-dark',
+    size: DESKTOP,
     colorScheme: 'dark',
-    address: '#/?traffic=poisson&rate=2&seed=3',
-    arrange: (page) => pauseAfter(page, 50, 0),
+    address: `${RANDOM}&row=token-bucket`,
+    arrange: (page) => run(page, 22_000),
+  },
+  { name: 'lab-boundary', size: LAPTOP, address: '#/?story=boundary-burst', arrange: toTheEnd, part: '.rows-frame' },
+  { name: 'lab-question', size: LAPTOP, address: '#/?story=boundary-burst', arrange: (page) => toBeat(page, 3) },
+  {
+    name: 'lab-code',
+    size: DESKTOP,
+    address: `${RANDOM}&row=sliding-window-counter&tab=code`,
+    arrange: (page) => run(page, 22_000),
+  },
+  { name: 'lab-phone', size: PHONE, address: RANDOM, arrange: (page) => run(page, 22_000) },
+  { name: 'lab-tablet', size: TABLET, address: '#/?story=idle-then-burst', arrange: toTheEnd },
+  {
+    name: 'lab-forced-colors',
+    size: LAPTOP,
+    forcedColors: 'active',
+    address: RANDOM,
+    arrange: (page) => run(page, 22_000),
   },
   {
-    name: 'lab-boundary',
-    address: '#/?preset=twice-the-limit',
-    async arrange(page) {
-      await pauseAfter(page, 20, 1500);
-      await page.getByRole('button', { name: 'Show less time' }).click();
-    },
-    part: '.timeline',
+    name: 'lab-redis',
+    size: DESKTOP,
+    address: '#/?traffic=manual&engine=redis&limit=10/1m&row=sliding-window-log',
+    arrange: onRedis,
   },
-  {
-    name: 'chooser',
-    address: '#/choose',
-    async arrange(page) {
-      for (const value of ['sturdy', 'unwelcome', 'close']) await page.locator(`.option input[value=${value}]`).check();
-      await page.locator('[name=servers][value=many]').check();
-    },
-  },
-  {
-    name: 'live',
-    colorScheme: 'dark',
-    address: '#/live',
-    arrange: (_page, url) => traffic(url, 40),
-  },
+  { name: 'chooser', size: LAPTOP, address: '#/choose?bursts=yes&servers=many' },
+  { name: 'chooser-phone', size: PHONE, colorScheme: 'dark', address: '#/choose' },
+  { name: 'live', size: { width: 1440, height: 1420 }, colorScheme: 'dark', address: '#/live', arrange: live },
 ];
 
-async function take(browser, url, { name, colorScheme = 'light', address, arrange, part }) {
-  const context = await browser.newContext({ viewport: WIDE, colorScheme });
+async function onRedis(page) {
+  await page.getByRole('button', { name: 'Burst 10' }).click();
+  await page.getByRole('button', { name: 'Burst 10' }).click();
+  await page.waitForFunction('globalThis.sluiceLab.lab.trace.length === 20');
+  await page.locator('.sheet').getByRole('button', { name: 'In the store' }).click();
+}
+
+async function live(page, url) {
+  await traffic(url, 45);
+  await page.locator('.key-button').first().click();
+  await page.locator('[data-left]').filter({ hasText: 'left' }).waitFor();
+}
+
+async function take(browser, url, picture) {
+  const { size, colorScheme = 'light', forcedColors = 'none', address, arrange, part, file } = picture;
+  const context = await browser.newContext({ viewport: size, colorScheme, forcedColors });
   const page = await context.newPage();
   await page.goto(`${url}${address}`);
   await page.waitForSelector('main *');
-  await arrange(page, url);
+  await page.evaluate('document.fonts.ready');
+  await arrange?.(page, url);
   await page.mouse.move(0, 0);
-  const file = join(FOLDER, `${name}.png`);
-  // A page as high as what is on it, drawn as such: what is only stretched for the picture has empty canvases.
-  const height = await page.evaluate(() => document.documentElement.scrollHeight);
-  await page.setViewportSize({ ...WIDE, height });
-  await page.waitForTimeout(500);
+  // Words are written ten times a second, twins are looked for twice.
+  await page.waitForTimeout(900);
+  await mkdir(dirname(file), { recursive: true });
+  await page.evaluate('scrollTo(0, 0)');
   await (part === undefined ? page : page.locator(part)).screenshot({ path: file });
   await context.close();
-  console.log(`docs/images/${name}.png, ${Math.round((await stat(file)).size / 1e3)} kB`);
+  await compress(file);
+  console.log(`${relative(workspaceFolder, file)}, ${Math.round((await stat(file)).size / 1e3)} kB`);
 }
 
-await requireFonts();
-await mkdir(FOLDER, { recursive: true });
+/** To a third, with 256 colours, which these pictures do not need. Without the program they are only larger. */
+async function compress(file) {
+  const quantise = () =>
+    promisify(execFile)('pngquant', ['--force', '--strip', '--speed', '1', '--output', file, '128', file]);
+  await quantise().catch(async () => {
+    await installSystemPackage('pngquant').catch(() =>
+      console.error('Debian: apt-get install pngquant makes them smaller.'),
+    );
+    await quantise().catch(() => {});
+  });
+}
+
+const previews = PLANS.map(({ id }) => ({
+  name: `preview-${id}`,
+  file: join(PREVIEWS, `${id}.png`),
+  size: { width: 1200, height: 630 },
+  address: `#/?embed=${id}`,
+  arrange: toTheEnd,
+}));
 const wanted = process.argv.slice(2);
+const pictures = [
+  ...PICTURES.map((picture) => ({ ...picture, file: join(IMAGES, `${picture.name}.png`) })),
+  ...previews,
+];
 const redis = await startRedis({ kind: 'redis' });
 const server = await startServer(redis);
 const browser = await launchBrowser();
 try {
-  for (const picture of PICTURES.filter(({ name }) => wanted.length === 0 || wanted.includes(name))) {
+  for (const picture of pictures.filter(
+    ({ name }) => wanted.length === 0 || wanted.some((word) => name.includes(word)),
+  )) {
     await take(browser, server.url, picture);
   }
 } finally {

@@ -10,13 +10,19 @@ import { gzipSync } from 'node:zlib';
 import { build, minifySync } from 'vite';
 
 const DIST = fileURLToPath(new URL('../packages/sluice/dist/', import.meta.url));
-const POLICIES = 'fixedWindow, slidingWindowLog, slidingWindowCounter, tokenBucket, leakyBucket, gcra';
+const ALL = 'fixedWindow, slidingWindowLog, slidingWindowCounter, tokenBucket, leakyBucket, gcra';
 
 /** What a program imports, with `DIST/` for where the library is. */
 export const PROGRAMS = {
-  'memory store': `export { createLimiter, memoryStore, ${POLICIES} } from 'DIST/index.js';`,
-  'Redis store': `export { createLimiter, ${POLICIES} } from 'DIST/index.js';
-export { redisStore } from 'DIST/redis/clients/ioredis.js';`,
+  'memory, one policy': `export { createLimiter, tokenBucket } from 'DIST/index.js';`,
+  'memory, two policies': `export { createLimiter, tokenBucket, gcra } from 'DIST/index.js';`,
+  'memory, all policies': `export { createLimiter, ${ALL} } from 'DIST/index.js';`,
+  'bare Redis, one policy': `export { limiterOver, tokenBucket } from 'DIST/index.js';
+export { redisStoreOver } from 'DIST/redis/index.js';`,
+  'redisStore, one policy': `export { createLimiter, tokenBucket } from 'DIST/index.js';
+export { redisStore } from 'DIST/presets/ioredis.js';`,
+  'redisStore, all policies': `export { createLimiter, ${ALL} } from 'DIST/index.js';
+export { redisStore } from 'DIST/presets/ioredis.js';`,
 };
 
 /** Bytes of the bundle, compressed, and of each file in it, about. */

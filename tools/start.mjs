@@ -40,7 +40,7 @@ async function main(args) {
   return serve(
     [
       ...(has('--config') || process.env.SLUICE_CONFIG ? [] : ['--config', CONFIG]),
-      ...(has('--redis') || process.env.SLUICE_REDIS || args.includes('--memory') ? [] : await redisArguments()),
+      ...(has('--redis') || process.env.SLUICE_REDIS ? [] : await redisArguments(args.includes('--memory'))),
       ...(has('--port') || process.env.SLUICE_PORT ? [] : ['--port', String(await usablePort())]),
       ...handedOn,
     ],
@@ -65,7 +65,8 @@ async function serve(args, mayOpen) {
   return code ?? 1;
 }
 
-async function redisArguments() {
+async function redisArguments(isInMemory) {
+  if (isInMemory) return ['--redis', 'memory'];
   if (process.env.REDIS_URL) return ['--redis', process.env.REDIS_URL];
   for (const kind of ['redis', 'valkey']) {
     if (await isInPath(`${kind}-server`, `${kind}-cli`)) return ['--redis', await ownServer(kind)];

@@ -21,9 +21,10 @@ async function testEverything(vitestArguments) {
   return { passed: tests.passed, failed: tests.failed + steps.filter((succeeded) => !succeeded).length };
 }
 
-/** The tests' own setup sees to it that a Redis and a Valkey server are there. */
+/** A test that needs a server asks for it itself. Before the whole suite all of them are looked for, so that what is missing is told first. */
 async function runTests(vitestArguments) {
   const start = performance.now();
+  if (vitestArguments.length === 0) process.env.TESTS_WHOLE_SUITE = '1';
   const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'));
   const reportFile = join(folder, 'report.json');
   console.log('Testing ...');

@@ -4,10 +4,8 @@
  * one it was started with.
  */
 
-import { stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { withLock } from '../servers/lock.ts';
-import { runProgram } from '../servers/run-program.ts';
+import { installFolder } from './install-folder.ts';
 
 export interface Runtime {
   readonly name: string;
@@ -38,27 +36,7 @@ export const RUNTIMES: readonly Runtime[] = [
 /** Runs no files: it serves what a configuration says. */
 export const WORKERD = `${MODULES}/@cloudflare/workerd-linux-64/bin/workerd`;
 
-/** Several test files may miss them at once: one installs them, the others then find them. */
+/** Several test files may miss them: one installs them, the others then find them. */
 export async function installRuntimes(): Promise<void> {
-  if (process.platform !== 'linux' || process.arch !== 'x64') {
-    throw new Error(`the other runtimes are here for Linux on x64, and this is ${process.platform} on ${process.arch}`);
-  }
-  await withLock(`${FOLDER}package.json`, async () => {
-    if (!(await areInstalled())) await install();
-  });
-}
-
-/** npm writes its own copy of the lock last, when everything in it is in place. */
-async function areInstalled(): Promise<boolean> {
-  const wanted = await stat(`${FOLDER}package-lock.json`);
-  const installed = await stat(`${MODULES}/.package-lock.json`).catch(() => undefined);
-  return installed !== undefined && installed.mtimeMs >= wanted.mtimeMs;
-}
-
-async function install(): Promise<void> {
-  const start = performance.now();
-  console.error('Installing Node 22, Node 24, Bun, Deno and workerd (npm ci in tools/runtimes, 700 MB on disk) ...');
-  const options = ['--include=dev', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
-  await runProgram('npm', ['ci', '--prefix', FOLDER, ...options]);
-  console.error(`Installing the runtimes ... ${((performance.now() - start) / 1e3).toFixed(1)} s`);
+  await installFolder(FOLDER, 'Node 22, Node 24, Bun, Deno and workerd, 700 MB on disk,');
 }

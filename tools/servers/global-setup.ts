@@ -1,9 +1,14 @@
-/** Before any test: both servers, the gateways and a browser are there, or the run ends here and says what to install. */
+/**
+ * Before the whole suite, and only then: both servers, the gateways and a browser are there, or the run ends here and says what to install. A run
+ * of some tests needs nothing of this: a test that needs a server asks for it itself.
+ */
 
 import { findBrowser } from '../browser.ts';
 import { findGateway, findServer, type GatewayKind, type ServerKind } from './index.ts';
 
 export async function setup(): Promise<void> {
+  // `npm test` says so when it was given no filter.
+  if (process.env.TESTS_WHOLE_SUITE !== '1') return;
   for (const kind of ['redis', 'valkey'] satisfies ServerKind[]) {
     const { server, version } = await findServer(kind);
     console.log(`${kind} ${version} (${server})`);

@@ -9,6 +9,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findServer, type ServerBinaries, type ServerKind } from './binaries.ts';
@@ -62,6 +63,16 @@ export async function launch(plan: Launch): Promise<RunningServer> {
 
 export function randomPort(): number {
   return FIRST_PORT + Math.floor(Math.random() * PORT_COUNT);
+}
+
+/** One that nobody listens on now, for a program that cannot say which one it got. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }
 
 async function launchOnPort(plan: Launch, binaries: ServerBinaries, port: number): Promise<RunningServer> {
