@@ -66,7 +66,8 @@ async function bytesPerKey(check, times = 1) {
 const store = redisStore(client, { raw: true });
 /** A call for each attempt, as the textbook has it: what the script itself costs. */
 const unbatched = redisStoreOver(runScriptWith(client), {}, { most: 1, bySlot: false });
-const deciding = (store, policy) => (key) => store.decide([{ key, policy, cost: 1 }]);
+const deciding = (store, policy) => (key) =>
+  store.ask({ verb: 'attempt', key, policy, cost: 1, and: [], dryRun: false });
 const textbook = async (name, args) => {
   const source = TEXTBOOK[name];
   const sha = createHash('sha1').update(source).digest('hex');

@@ -6,7 +6,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { register } from 'node:module';
 
 const folder = new URL('./', import.meta.url);
-const names = readdirSync(folder).filter((name) => existsSync(new URL(`${name}/server.ts`, folder)));
+/** Servers run on; demos end by themselves. */
+const fileOf = (name) => ['server.ts', 'demo.ts'].find((file) => existsSync(new URL(`${name}/${file}`, folder)));
+const names = readdirSync(folder).filter((name) => fileOf(name) !== undefined);
 const [name] = process.argv.slice(2);
 
 if (!names.includes(name)) {
@@ -14,4 +16,4 @@ if (!names.includes(name)) {
   process.exit(2);
 }
 register('./typescript-loader.mjs', import.meta.url);
-await import(new URL(`${name}/server.ts`, folder).href);
+await import(new URL(`${name}/${fileOf(name)}`, folder).href);

@@ -62,6 +62,16 @@ onEach(
     expect(await ask('one', 5000)).toEqual([429, 986, null]); // never fits: no promise
     expect(await ask('one', 10, 'bob')).toEqual([200, 989, null]);
     expect((await ask('one', -1))[0]).toBe(400);
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"prompt":"one","maxTokens":1}',
+    };
+    const keyless = await fetch(`${url}/v1/chat`, init);
+    expect([keyless.status, await keyless.text()]).toEqual([
+      401,
+      expect.stringContaining('the header x-api-key is missing'),
+    ]);
   },
 );
 

@@ -3,7 +3,8 @@
  * - `through`: how the clients reach it: straight, over the proxy, or by Sentinel.
  * - `forgets`: the server may come back without some or all of what it knew.
  * - `clients`: the packages, one for each process, where they are not the usual ones; `options`: theirs, where not their defaults.
- * - `hurts`: attempts must have been answered by the fallback, or the fault has not happened.
+ * - `hurts`: attempts must have been answered by the fallback, or the fault has not happened; `spared`: none may have been.
+ * - `storeOptions`: of `redisStore`, where not its defaults.
  */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -125,11 +126,22 @@ export const FAULTS = [
   },
   {
     name: 'slow',
-    title: 'every round trip takes 80 ms longer, for 5 s',
+    title: 'every round trip takes 120 ms longer, for 5 s: slowness is no outage',
+    through: 'proxy',
+    spared: true,
+    async strike({ proxy }) {
+      proxy.delay(60);
+      await sleep(5000);
+      proxy.pass();
+    },
+  },
+  {
+    name: 'very-slow',
+    title: 'every round trip takes 600 ms longer, for 5 s',
     through: 'proxy',
     hurts: true,
     async strike({ proxy }) {
-      proxy.delay(40);
+      proxy.delay(300);
       await sleep(5000);
       proxy.pass();
     },
@@ -199,6 +211,31 @@ export const FAULTS = [
         if (performance.now() > until) throw new Error('Sentinel has not made the replica the master within 30 s');
         await sleep(20);
       }
+    },
+  },
+  {
+    name: 'failover-wait',
+    title: 'Sentinel: the same with `wait: { replicas: 1 }`, the old master comes back as a replica',
+    through: 'sentinel',
+    hurts: true,
+    clients: ['ioredis', 'ioredis', 'node-redis'],
+    storeOptions: { wait: { replicas: 1 } },
+    async strike(world) {
+      const { pid, port, process: running } = world.server;
+      process.kill(pid, 'SIGKILL');
+      await once(running, 'exit');
+      world.server = world.replica;
+      const until = performance.now() + 30_000;
+      const isReady = async (words) => String(await world.server.command('INFO', 'replication')).includes(words);
+      const wait = async (words) => {
+        while (!(await isReady(words))) {
+          if (performance.now() > until) throw new Error(`not within 30 s: ${words}`);
+          await sleep(20);
+        }
+      };
+      await wait('role:master');
+      world.old = await world.startServer(port, world.server);
+      await wait('state=online');
     },
   },
 ];

@@ -1,12 +1,10 @@
 /** What was measured during a fault, and whether each promise was kept. */
 import { lagDuring } from './lag.mjs';
-import { BOUND, COUNT, DEADLINE_MS, LIMIT, RETRY_AFTER_MS, SOURCES, WINDOW_MS } from './traffic.mjs';
+import { BOUND, COUNT, LIMIT, PROMISED_MS, RETRY_AFTER_MS, SILENCE_MS, SOURCES, WINDOW_MS } from './traffic.mjs';
 
-/** What an answer may take beside the deadline, on a process that gets its turn. */
-const MARGIN_MS = 20;
-/** While the circuit is open nothing is waited for; this is for others in the same turn, and for lag too small to be noted. */
+/** While the outage is known nothing is waited for; this is for others in the same turn, and for lag too small to be noted. */
 const OPEN_MARGIN_MS = 10;
-/** After the client is connected again and the breaker's time is over: one attempt has to come, and be answered. */
+/** After the client is connected again and it is time for a probe: an attempt has to come, and two probes have to be answered. */
 const RECOVERY_MARGIN_MS = 250;
 
 /** They do not tell when they are connected, so it is not known how much of a recovery was theirs: it is measured, and has to come. */
@@ -55,11 +53,11 @@ export function judge({ fault, notes, beganAt, backAt, counted, evidence, perSec
     promised('every attempt is answered', unanswered(attempts)),
     promised('no attempt is rejected, nothing is thrown elsewhere', thrown(attempts, notes)),
     promised(
-      `within ${DEADLINE_MS} + ${MARGIN_MS} ms, and what the process itself was late by`,
-      excess.value > DEADLINE_MS + MARGIN_MS && `${inMs(excess.value)}, beside ${inMs(excess.of.lagMs)} of lag`,
+      `within ${PROMISED_MS} ms, and what the process itself was late by`,
+      excess.value > PROMISED_MS && `${inMs(excess.value)}, beside ${inMs(excess.of.lagMs)} of lag`,
     ),
     promised(
-      `within ${OPEN_MARGIN_MS} ms while the circuit is open`,
+      `within ${OPEN_MARGIN_MS} ms while the outage is known`,
       open.value > OPEN_MARGIN_MS && `${inMs(open.value)}, beside ${inMs(open.of.lagMs)} of lag`,
     ),
     promised('no more is admitted than the bound', admitted.broken),
@@ -68,9 +66,11 @@ export function judge({ fault, notes, beganAt, backAt, counted, evidence, perSec
       `the store answers again within ${RETRY_AFTER_MS} ms of the client being connected`,
       late(recoveries, failedProbes),
     ),
+    promised('each outage is a warning, and its end another', unsaid(notes)),
+    promised('what waits in the client is bounded', tooManyQueued(mostQueued, perSecond, recoveredAt - beganAt)),
     promised(
-      'what waits in the client is bounded by the breaker',
-      tooManyQueued(mostQueued, perSecond, recoveredAt - beganAt),
+      'slowness is no outage',
+      fault.spared && measured.sources.fallback > 0 && `${measured.sources.fallback} were answered by the fallback`,
     ),
     promised(
       'the fault has happened',
@@ -93,6 +93,18 @@ function largest(items, sizeOf) {
   let most = { value: Number.NEGATIVE_INFINITY, of: undefined };
   for (const item of items) if (sizeOf(item) > most.value) most = { value: sizeOf(item), of: item };
   return most;
+}
+
+/** Of each process: a warning of a beginning and one of an end by turns, the last outage may go on, and one at least where the fallback has answered. */
+function unsaid(notes) {
+  for (const { attempts, warnings } of notes) {
+    const told = warnings.filter((code) => code === 'SLUICE_STORE_AWAY' || code === 'SLUICE_STORE_BACK');
+    const byTurns = told.every((code, index) => code === (index % 2 === 0 ? 'SLUICE_STORE_AWAY' : 'SLUICE_STORE_BACK'));
+    const hurt = attempts.some(({ source }) => source === FALLBACK);
+    const isOver = told.length % 2 === 0 || attempts.at(-1).source === FALLBACK;
+    if (!byTurns || !isOver || told.length > 0 !== hurt) return told.join(', ');
+  }
+  return undefined;
 }
 
 function unanswered(attempts) {
@@ -185,7 +197,7 @@ function recoveryOf({ client, attempts, lags, readyAt }, beganAt, backAt) {
 }
 
 function late(recoveries, failedProbes) {
-  const allowed = (failedProbes + 1) * (RETRY_AFTER_MS + DEADLINE_MS) + RECOVERY_MARGIN_MS;
+  const allowed = (failedProbes + 1) * (RETRY_AFTER_MS + SILENCE_MS) + RECOVERY_MARGIN_MS;
   const worst = largest(
     recoveries.filter((recovery) => recovery?.isKnown),
     ({ tookMs, reconnectMs, lagMs }) => tookMs - reconnectMs - lagMs,
@@ -193,9 +205,8 @@ function late(recoveries, failedProbes) {
   return worst.value > allowed && `after ${inMs(worst.value)}`;
 }
 
-/** Commands: those of a deadline's time, and one probe a second. */
+/** Commands: those of the time until the outage is known, and a probe now and then. */
 function tooManyQueued(most, perSecond, outageMs) {
-  const allowed =
-    Math.ceil((perSecond * 2 * (DEADLINE_MS + MARGIN_MS)) / 1000) + 2 * Math.ceil(outageMs / RETRY_AFTER_MS);
+  const allowed = Math.ceil((perSecond * 2 * PROMISED_MS) / 1000) + 2 * Math.ceil(outageMs / RETRY_AFTER_MS);
   return most > allowed && `${most} commands, where ${allowed} may be`;
 }

@@ -15,7 +15,7 @@ const COLUMNS = [
     ({ measured: { longestMs, longestWithoutLagMs } }) => `${ms(longestMs)} (${ms(longestWithoutLagMs)})`,
   ],
   ['p99', ({ measured: { p99Ms } }) => ms(p99Ms)],
-  ['Circuit open: longest', ({ measured: { longestOpenMs } }) => ms(longestOpenMs)],
+  ['Outage known: longest', ({ measured: { longestOpenMs } }) => ms(longestOpenMs)],
   [
     'Answered by store, deny cache, fallback',
     ({ measured: { sources } }) => `${sources.store}, ${sources['deny-cache']}, ${sources.fallback}`,
@@ -121,7 +121,7 @@ function pageTable(columns, results) {
 function frameworkConditions(serverVersion) {
   return [
     `Measured ${new Date().toISOString().slice(0, 10)}. ${machineWith(serverVersion)}; ioredis ${versionOf('ioredis')}.`,
-    'A request every 10 ms over kept-alive connections, by the clock, from another process. Of the longest answer, in brackets, without what the two processes were late by while it waited; promised is the deadline, 50 ms, and 20 ms. The plain server is in the same process, answers by a timer after 50 ms and is asked in the same moments: the median of the requests that waited for the deadline.',
+    'A request every 10 ms over kept-alive connections, by the clock, from another process. Of the longest answer, in brackets, without what the two processes were late by while it waited; promised is 300 ms, and 20 ms for the way. The plain server is in the same process, answers by a timer after 250 ms and is asked in the same moments: the median of the requests that waited.',
   ];
 }
 

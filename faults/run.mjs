@@ -45,8 +45,8 @@ export async function runFaults({ faults, frameworks }, progress) {
 }
 
 /**
- * `servers` is what tools/servers exports. `failedProbes` is how many attempts of the breaker to find the server back may fail: none, but
- * on a machine so busy that the server itself may need longer than the deadline.
+ * `servers` is what tools/servers exports. `failedProbes` is how many probes may fail to find the server back: none, but on a machine so
+ * busy that the server itself may need longer than the silence that counts as an outage.
  */
 export async function runFault(fault, servers, { calmMs = CALM_MS, failedProbes = 0 } = {}) {
   const world = await WORLDS[fault.through](servers);
@@ -54,7 +54,14 @@ export async function runFault(fault, servers, { calmMs = CALM_MS, failedProbes 
   const prefix = `faults-${randomUUID()}`;
   try {
     const waits = world.server !== undefined;
-    await processes.connect((name) => ({ target: world.target, prefix, waits, options: fault.options?.[name] }));
+    const { storeOptions } = fault;
+    await processes.connect((name) => ({
+      target: world.target,
+      prefix,
+      waits,
+      storeOptions,
+      options: fault.options?.[name],
+    }));
     await processes.start({ perSecond: PER_SECOND, pattern: PATTERN });
     if (waits) await sleep(calmMs);
     const beganAt = now();
@@ -133,7 +140,18 @@ const WORLDS = {
   async sentinel(servers) {
     const options = { kind: 'redis', lostAfterMs: 1000 };
     const { master, replica, masterName, sentinels, stop } = await servers.startSentinel(options);
-    return { server: master, replica, target: { name: masterName, sentinels: [...sentinels] }, stop };
+    const world = {
+      server: master,
+      replica,
+      target: { name: masterName, sentinels: [...sentinels] },
+      startServer: (port, of) =>
+        servers.startServer({ kind: 'redis', port, args: ['--replicaof', `${of.host} ${of.port}`] }),
+      async stop() {
+        await world.old?.stop();
+        await stop();
+      },
+    };
+    return world;
   },
 };
 

@@ -21,6 +21,8 @@ export const [BOUND, COUNT] = POLICIES.keys();
 export const PATTERN = [BOUND, BOUND, COUNT];
 export const PER_SECOND = 300;
 
-/** The defaults of `redisStore(client)`. */
-export const DEADLINE_MS = 50;
-export const RETRY_AFTER_MS = 1000;
+/** The defaults of `redisStore(client)`: after so much silence Redis is away, and it is tried so often. */
+export const SILENCE_MS = 250;
+export const RETRY_AFTER_MS = 500;
+/** What an attempt may take in an outage that is not known yet, on a process that gets its turn. */
+export const PROMISED_MS = 300;

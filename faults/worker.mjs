@@ -17,6 +17,8 @@ const noted = {
   /** When the client had a connection. */
   readyAt: [],
   circuit: [],
+  /** Codes, in the order they came. */
+  warnings: [],
   unhandled: [],
   clientErrors: 0,
   mostQueued: 0,
@@ -67,9 +69,10 @@ function watch(emitter) {
 }
 
 /** `waits`: for the connection, as a program does that needs its server to start. */
-async function connect({ client: name, target, options, prefix, waits }) {
+async function connect({ client: name, target, options, storeOptions, prefix, waits }) {
   const open = await CLIENTS[name]({ target, options, waits });
   const store = open({
+    ...storeOptions,
     prefix,
     circuitBreaker: {
       onStateChange({ to }) {
@@ -87,11 +90,12 @@ function attempt(which) {
   const changesBefore = changes;
   const record = { which, startedAt, tookMs: undefined, source: -1, allowed: false, resetAt: 0, refused: false };
   noted.attempts.push(record);
+  const wasOpen = circuit !== 'closed';
   const answer = limiters[which].attempt('everyone');
-  // The one that turns an open circuit into a half-open one is the probe; the others are not sent at all.
-  record.refused = circuit !== 'closed' && changes === changesBefore;
   answer.then(
     ({ source, allowed, resetAt }) => {
+      // While the outage is known nothing is sent. What was asked when it began or ended may have been.
+      record.refused = wasOpen && changes === changesBefore;
       record.tookMs = now() - startedAt;
       record.source = SOURCES.indexOf(source);
       record.allowed = allowed;
@@ -137,6 +141,7 @@ async function finish() {
 
 const HANDLERS = { connect, start, recovered, finish };
 
+process.on('warning', ({ code }) => noted.warnings.push(code));
 process.on('unhandledRejection', (error) => noted.unhandled.push(`unhandled rejection: ${error?.stack ?? error}`));
 process.on('uncaughtException', (error) => noted.unhandled.push(`uncaught exception: ${error?.stack ?? error}`));
 process.on('message', async ({ id, do: name, ...request }) => {

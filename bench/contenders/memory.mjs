@@ -22,9 +22,9 @@ const sluiceContender = (algorithm) => ({
   },
 });
 
-/** What a caller gets who asks the store itself and does not wait: the answer at once, before it is put into words. */
+/** What a caller gets who asks the store itself and does not wait: the answer at once, without a promise. */
 const sluiceSynchronous = (algorithm) => ({
-  name: `Sluice ${algorithm}, store.decide (synchronous)`,
+  name: `Sluice ${algorithm}, store.ask (synchronous)`,
   kind: 'sluice',
   synchronous: true,
   open({ limit, maxKeys }) {
@@ -32,8 +32,8 @@ const sluiceSynchronous = (algorithm) => ({
     const policy = policyOf(algorithm, { limit });
     const churn = policyOf(algorithm, { limit, windowMs: CHURN_MS, name: 'churn' });
     return {
-      check: (key) => store.decide([{ key, policy, cost: 1 }]),
-      churn: (key) => store.decide([{ key, policy: churn, cost: 1 }]),
+      check: (key) => store.ask({ verb: 'attempt', key, policy, cost: 1, and: [], dryRun: false }),
+      churn: (key) => store.ask({ verb: 'attempt', key, policy: churn, cost: 1, and: [], dryRun: false }),
     };
   },
 });

@@ -7,15 +7,19 @@ export function resultsMarkdown(run) {
   return [
     '# Sluice beside what people use today',
     '',
-    'Written by `npm run bench -- --write-results`; do not edit. Machines are noisy and this one is shared: read ratios and server CPU, not rates.',
+    'The README has the short version. Here are all tables: each compares Sluice with the packages people use today, on one machine. Machines are noisy and this one is shared: read ratios and server CPU, not rates.',
+    '',
+    'Written by `npm run bench -- --write-results`; do not edit.',
     '',
     ...conditionLines(run).map((line) => `- ${line}`),
     '- To reproduce: `npm ci && npm run bench -- --write-results`; `npm run bench -- --help` for parts of it',
+    ...scenarios.flatMap(({ title, tables }) => ['', `## ${title}`, '', ...tables.flatMap(section)]),
+    '## Targets of the project',
     '',
-    '## Reach',
+    'What the authors want to reach, not what a release promises. "NO" is work to do.',
     '',
     ...markdownTable(reachTable(reach)),
-    ...scenarios.flatMap(({ title, tables }) => ['', `## ${title}`, '', ...tables.flatMap(section)]),
+    '',
   ].join('\n');
 }
 

@@ -35,7 +35,7 @@ const QUICK = [
   'Sluice gcra',
   MEMORY_BASELINE,
   'nothing (awaited)',
-  'Sluice gcra, store.decide (synchronous)',
+  'Sluice gcra, store.ask (synchronous)',
   'Sluice fixed-window',
   'Sluice sliding-log',
   'express-rate-limit MemoryStore',

@@ -133,6 +133,33 @@ const ROWS: readonly Row[] = [
     seen: 3,
   },
   {
+    what: 'a limited path in other spellings is limited, whatever the upstream makes of it',
+    requests: [
+      ...['/login', '/x%ff/%2e%2e/login'].map((path) => {
+        return [{ ...from('speller'), method: 'POST', path, body: 'x' }, { status: 200 }] as const;
+      }),
+      ...['/%6cogin', '/y%2fz/../login', '/health%ff/..%2flogin', '/./LOGIN/', '/health/../login'].map((path) => {
+        return [{ ...from('speller'), method: 'POST', path, body: 'x' }, denied('login')] as const;
+      }),
+    ],
+    seen: 2,
+  },
+  {
+    what: 'browsers that come from another site, under a name of the application',
+    requests: [
+      [
+        {
+          headers: {
+            ...{ host: 'shop.example.com', origin: 'https://other.example', 'sec-fetch-site': 'cross-site' },
+            ...{ 'x-api-key': 'browser', referer: 'https://other.example/' },
+          },
+        },
+        allowed(4),
+      ],
+    ],
+    seen: 1,
+  },
+  {
     what: 'what has no limit has no headers',
     requests: Array.from({ length: 7 }, () => [{ path: '/health' }, { status: 200, headers: UNLIMITED }] as const),
     seen: 7,

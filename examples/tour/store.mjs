@@ -20,7 +20,8 @@ async function withRedis(url, clock, use) {
   try {
     // A prefix of its own for each run: two tours at once do not meet, and nothing of yours is touched.
     // It counts to the last request, so it rather waits for a busy Redis than be answered by anybody else.
-    const store = redisStore(client, { prefix: `sluice-tour-${randomUUID()}`, clock, deadline: PATIENCE_MS });
+    const patience = { silence: PATIENCE_MS, deadline: PATIENCE_MS };
+    const store = redisStore(client, { prefix: `sluice-tour-${randomUUID()}`, clock, ...patience });
     return await use({ store, kind: 'redis', place });
   } catch (error) {
     throw new TourError(`${place} did not answer the whole tour: ${reasonOf(error)}`, { cause: error });

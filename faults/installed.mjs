@@ -1,0 +1,148 @@
+/**
+ * What people install keeps the promise: processes with the README's lines and all defaults, half of them on each client, spend from one Redis at the
+ * same moment, from a cold start, on a machine that others keep busy. Together they are allowed exactly the limit, under every algorithm.
+ *
+ *     node faults/installed.mjs [--runs 50] [--busy 4] [--latency 0,5,60,120] [--idle 60]
+ */
+import { fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { lagDuring, now, watchLag } from './lag.mjs';
+
+const WORKER = fileURLToPath(new URL('installed-worker.mjs', import.meta.url));
+const SERVERS = fileURLToPath(new URL('../tools/servers/index.ts', import.meta.url));
+export const LIMIT = 50;
+const ATTEMPTS = 100;
+const PROCESSES = 8;
+const CLIENTS = ['ioredis', 'node-redis'];
+const DAYS = 86_400_000;
+
+/** One of each algorithm, in which nothing comes back meanwhile. Without names, as people write them first. */
+export const POLICIES = [
+  { algorithm: 'fixed-window', limit: LIMIT, window: 36_500 * DAYS },
+  { algorithm: 'fixed-window', limit: LIMIT, window: DAYS, align: 'first' },
+  { algorithm: 'sliding-window-log', limit: LIMIT, window: DAYS },
+  { algorithm: 'sliding-window-counter', limit: LIMIT, window: 36_500 * DAYS },
+  { algorithm: 'token-bucket', capacity: LIMIT, refillRate: '1/d' },
+  { algorithm: 'leaky-bucket', capacity: LIMIT, leakRate: '1/d' },
+  { algorithm: 'leaky-bucket', capacity: LIMIT, leakRate: '1/d', mode: 'shaping' },
+  { algorithm: 'gcra', limit: 1, period: DAYS, capacity: LIMIT },
+];
+
+/** Processes that only burn time. */
+export function keepBusy(count) {
+  const script = 'for (;;) Math.sqrt(Math.random())';
+  const busy = Array.from({ length: count }, () => spawn(process.execPath, ['-e', script], { stdio: 'ignore' }));
+  return () => {
+    for (const child of busy) child.kill('SIGKILL');
+  };
+}
+
+/**
+ * A cold start of all processes, and then as many rounds as there are `before` functions: each is awaited, then all spend again at the same moment.
+ * Gives for each round what was allowed under each policy, and who answered.
+ */
+export async function runInstalled(url, before = []) {
+  const workers = Array.from({ length: PROCESSES }, (_, index) => startWorker(CLIENTS[index % CLIENTS.length], url));
+  try {
+    const rounds = [await spendTogether(workers, 'cold start')];
+    for (const [index, prepare] of before.entries()) {
+      await prepare();
+      rounds.push(await spendTogether(workers, `round ${index}`));
+    }
+    return rounds;
+  } finally {
+    for (const { child } of workers) child.kill('SIGKILL');
+  }
+}
+
+function startWorker(client, url) {
+  const child = fork(WORKER, [client, url], { execArgv: [] });
+  const ready = once(child, 'message');
+  return { child, ready };
+}
+
+/** The way to the server goes through this process: what it is late by, the network is late by. */
+const lags = watchLag();
+let keys = 0;
+
+/** At the cold start each begins as soon as it can; later all have been ready for long. */
+async function spendTogether(workers, round) {
+  keys += 1;
+  const key = `key ${keys}`;
+  const startedAt = now();
+  const replies = await Promise.all(
+    workers.map(async ({ child, ready }) => {
+      await ready;
+      const reply = once(child, 'message');
+      child.send({ key, policies: POLICIES, attempts: ATTEMPTS });
+      const [{ admitted, sources, error }] = await reply;
+      if (error !== undefined) throw new Error(error);
+      return { admitted, sources };
+    }),
+  );
+  const admitted = POLICIES.map((_, index) => replies.reduce((sum, reply) => sum + reply.admitted[index], 0));
+  const sources = {};
+  for (const reply of replies) {
+    for (const [source, count] of Object.entries(reply.sources)) sources[source] = (sources[source] ?? 0) + count;
+  }
+  return { round, admitted, sources, lateMs: lagDuring(lags, { startedAt, tookMs: now() - startedAt }) };
+}
+
+/** What is not exactly the limit, in words. */
+export function inexact(rounds) {
+  return rounds.flatMap(({ round, admitted, sources, lateMs }) =>
+    admitted.flatMap((units, index) =>
+      units === LIMIT
+        ? []
+        : [
+            `${round}: ${units} of ${LIMIT} under ${JSON.stringify(POLICIES[index])}, by ${JSON.stringify(sources)}; the way was late by ${Math.round(lateMs)} ms`,
+          ],
+    ),
+  );
+}
+
+async function main() {
+  const { values } = parseArgs({
+    options: {
+      runs: { type: 'string', default: '10' },
+      busy: { type: 'string', default: '4' },
+      latency: { type: 'string', default: '0,5,60,120' },
+      idle: { type: 'string', default: '0' },
+    },
+  });
+  const { runnerImport } = await import('vite');
+  const { module: servers } = await runnerImport(SERVERS);
+  const stopBusy = keepBusy(Number(values.busy));
+  const server = await servers.startServer({ kind: 'redis' });
+  let wrong = 0;
+  try {
+    for (const latency of values.latency.split(',').map(Number)) {
+      const proxy = await servers.startProxy({ host: server.host, port: server.port });
+      proxy.delay(latency / 2);
+      const flush = () => server.command('SCRIPT', 'FLUSH');
+      const idle = values.idle === '0' ? [] : [() => sleep(Number(values.idle) * 1000)];
+      for (let run = 0; run < Number(values.runs); run += 1) {
+        await server.command('FLUSHALL');
+        await server.command('SCRIPT', 'FLUSH');
+        const rounds = await runInstalled(`redis://${proxy.host}:${proxy.port}`, [flush, () => sleep(10), ...idle]);
+        const broken = inexact(rounds);
+        wrong += broken.length;
+        for (const line of broken) console.log(`run ${run}, ${latency} ms: ${line}`);
+        if (process.stdout.isTTY) process.stdout.write(`\r${latency} ms: ${run + 1} of ${values.runs}`);
+      }
+      console.log(
+        `${latency} ms to Redis, ${values.busy} busy processes: ${values.runs} runs, ${wrong} inexact so far`,
+      );
+      await proxy.stop();
+    }
+  } finally {
+    stopBusy();
+    await server.stop();
+  }
+  process.exitCode = wrong === 0 ? 0 : 1;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main();
