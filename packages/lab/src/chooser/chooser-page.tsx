@@ -1,6 +1,6 @@
 /** The chooser: an answer first, questions that make it fit, and all algorithms compared. */
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { askedQuestions, withAnswer } from '../model/choose/questions.ts';
 import { recommend } from '../model/choose/recommend.ts';
 import { type Chosen, readChosen, writeChosen } from './chooser-address.ts';
@@ -13,7 +13,8 @@ export function ChooserPage({ parameters }: { readonly parameters: URLSearchPara
   const [chosen, setChosen] = useState<Chosen>(() => readChosen(parameters));
   const { answers, limit } = chosen;
   const address = writeChosen(chosen);
-  useEffect(() => history.replaceState(null, '', address), [address]);
+  // With the same frame as the answer: an effect after it lags on a busy machine, and a reload would lose the answer.
+  useLayoutEffect(() => history.replaceState(null, '', address), [address]);
   const recommendation = recommend(answers, limit);
   const hasAnswers = Object.keys(answers).length > 0;
   return (
