@@ -20,7 +20,7 @@ export {
 } from './memory/memory-store.ts';
 export { type Clock, type ManualClock, manualClock, systemClock } from './model/clock.ts';
 export type { Decision, HistoryEntry, RateLimitResult, Source } from './model/decision.ts';
-export type { Duration, DurationUnit, Rate } from './model/duration.ts';
+export { type Duration, type DurationUnit, parseDuration, parseRate, type Rate } from './model/duration.ts';
 export { type ErrorCode, type ErrorKind, SluiceError } from './model/errors.ts';
 export type { Policy } from './model/policy.ts';
 export type { Store } from './model/store.ts';

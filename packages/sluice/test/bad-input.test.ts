@@ -83,11 +83,12 @@ const BAD_LIMITS = [Number.NaN, -1, 0, 1.5, Number.POSITIVE_INFINITY, 2 ** 53, '
 const BAD_DURATIONS = [
   ...[0, -1, Number.NaN, Number.POSITIVE_INFINITY, 0.0001, 36525 * 86400e3 + 1, null, undefined, 5n, [1]],
   ...[0.0015, 1.0005, 1000.0005, 86400e3 + 0.0005, '1000.0005ms', '1.0000005s'],
-  ...['10', '10 s', '1w', '-1s', '', '1S', 's', '1e3ms', '.5s', '1s ', '1m30s', '0s', '0.0001ms', '36526d'],
+  ...['10', '10  s', '1y', '-1s', '', '1S', 's', '1e3ms', '.5s', '1s ', ' 1s', '1m30', '1h,30m', '0s', '0.0001ms'],
+  ...['36526d', '5218w', '1 minute', '1mins', '1h-30m', 'constructor'],
 ];
 const BAD_RATES = [
   ...[0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, null, undefined, 5n, {}],
-  ...['10', '10/w', '0/s', '-1/s', '10 /s', '10/', '/s', '', '1e3/s'],
+  ...['10', '10/y', '0/s', '-1/s', '10 /s', '10/', '/s', '', '1e3/s', '1/0s', '1/5', '1/constructor', '1/s/s'],
 ];
 const BAD_OPTIONS = [null, 'text', 5, true, [], () => ({})];
 
@@ -166,7 +167,7 @@ const policies: Definition[] = [
   }),
   [
     'data with a bad field',
-    () => checkPolicy({ algorithm: 'gcra', limit: 5, period: '1 m' }, 'config.rules[3]'),
+    () => checkPolicy({ algorithm: 'gcra', limit: 5, period: '1 minute' }, 'config.rules[3]'),
     'SLUICE_INVALID_DURATION',
     'config.rules[3].period',
     'a positive number of milliseconds',

@@ -16,7 +16,16 @@ const subpaths = Object.entries<{ types: string; default: string }>(manifest.exp
 const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   '.': [
     ...['SluiceError', 'algorithms', 'checkPolicy', 'createLimiter', 'fixedWindow', 'gcra', 'leakyBucket'],
-    ...['limiterOver', 'manualClock', 'memoryStore', 'policyMistakes', 'slidingWindowCounter', 'slidingWindowLog'],
+    ...[
+      'limiterOver',
+      'manualClock',
+      'memoryStore',
+      'parseDuration',
+      'parseRate',
+      'policyMistakes',
+      'slidingWindowCounter',
+      'slidingWindowLog',
+    ],
     ...['systemClock', 'tokenBucket'],
   ],
   './store': [

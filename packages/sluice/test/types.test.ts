@@ -32,8 +32,21 @@ import { redisStoreOver, scriptRunner } from '../src/redis/index.ts';
 const policy = tokenBucket({ capacity: 100, refillRate: 10 });
 
 test('right literals compile, and run', () => {
-  const durations: Duration[] = ['250ms', '10s', '1m', '1h', '1d', '0.5s', 60_000];
-  const rates: Rate[] = ['2/ms', '5/s', '600/m', '1000/h', '10/d', '0.5/s', 5];
+  const durations: Duration[] = [
+    '250ms',
+    '10s',
+    '1m',
+    '1h',
+    '1d',
+    '1w',
+    '10 s',
+    '15min',
+    '1h30m',
+    '1h 30m',
+    '0.5s',
+    60_000,
+  ];
+  const rates: Rate[] = ['2/ms', '5/s', '600/m', '1000/h', '10/d', '70/w', '100/min', '1/5s', '0.5/s', 5];
   const policies: Policy[] = [
     ...durations.flatMap((window) => [
       fixedWindow({ limit: 5, window }),
@@ -65,8 +78,10 @@ const compiled: Readonly<Record<string, (limiter: Limiter) => unknown>> = {
     fixedWindow({ limit: 5, window: '1 minute' }),
     // @ts-expect-error: not a unit
     slidingWindowLog({ limit: 5, window: '10x' }),
-    // @ts-expect-error: no weeks
-    slidingWindowCounter({ limit: 5, window: '1w' }),
+    // @ts-expect-error: no years
+    slidingWindowCounter({ limit: 5, window: '1y' }),
+    // @ts-expect-error: the second number has no unit
+    slidingWindowCounter({ limit: 5, window: '1h30' }),
     // @ts-expect-error: no unit
     gcra({ limit: 5, period: '10' }),
     // @ts-expect-error: no number
@@ -76,8 +91,8 @@ const compiled: Readonly<Record<string, (limiter: Limiter) => unknown>> = {
   ],
 
   'wrong rates': () => [
-    // @ts-expect-error: no weeks
-    tokenBucket({ capacity: 5, refillRate: '5/w' }),
+    // @ts-expect-error: no years
+    tokenBucket({ capacity: 5, refillRate: '5/y' }),
     // @ts-expect-error: no unit
     tokenBucket({ capacity: 5, refillRate: '5' }),
     // @ts-expect-error: a duration

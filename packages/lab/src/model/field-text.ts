@@ -13,11 +13,14 @@ const UNITS: Readonly<Record<string, string>> = {
   ...{ m: 'm', min: 'm', mins: 'm', minute: 'm', minutes: 'm' },
   ...{ h: 'h', hr: 'h', hrs: 'h', hour: 'h', hours: 'h' },
   ...{ d: 'd', day: 'd', days: 'd' },
+  ...{ w: 'w', week: 'w', weeks: 'w' },
 };
 
 const NUMBER = String.raw`(\d+(?:\.\d+)?)`;
-const DURATION = new RegExp(String.raw`^${NUMBER}\s*([a-z]*)$`);
-const RATE = new RegExp(String.raw`^${NUMBER}\s*(?:(?:\/|per|an?)\s*([a-z]+))?$`);
+const PART = new RegExp(String.raw`${NUMBER}\s*([a-z]+)\s*`, 'g');
+const RATE = new RegExp(String.raw`^${NUMBER}\s*(?:(?:\/|per|an?)\s*(\d[\d.]*)?\s*([a-z]+))?$`);
+/** Longer texts are no times. */
+const MOST_CHARACTERS = 40;
 
 export function readField(kind: FieldKind, typed: string): FieldReading {
   const text = typed.trim().toLowerCase();
@@ -40,19 +43,22 @@ function readCount(text: string): FieldReading {
   return { problem: `Write a whole number from 1 to ${MOST_UNITS.toLocaleString('en')}.` };
 }
 
-/** A bare number is seconds, as it is for rates. */
+/** A bare number is seconds, as it is for rates. Several parts are one time: 1 h 30 min. */
 function readDuration(text: string): FieldReading {
-  const [, digits, unit = ''] = DURATION.exec(text) ?? [];
-  const known = unit === '' ? 's' : UNITS[unit];
-  if (digits !== undefined && known !== undefined && Number(digits) > 0) return { value: `${digits}${known}` };
+  const typed = /^[\d.]+$/.test(text) ? `${text}s` : text.slice(0, MOST_CHARACTERS);
+  const parts = [...typed.matchAll(PART)].map(([, digits, unit]) => ({ digits, unit: UNITS[unit!] }));
+  const isAll = typed.replace(PART, '') === '' && parts.every(({ unit }) => unit !== undefined);
+  const isPositive = parts.some(({ digits }) => Number(digits) > 0);
+  if (isAll && isPositive) return { value: parts.map(({ digits, unit }) => `${digits}${unit}`).join('') };
   return { problem: 'Write a time such as 10 s, 250 ms, 1 min or 1 h.' };
 }
 
 function readRate(text: string): FieldReading {
-  const [, digits, unit] = RATE.exec(text) ?? [];
+  const [, digits, times = '', unit] = RATE.exec(text) ?? [];
   const known = unit === undefined ? undefined : UNITS[unit];
-  if (digits === undefined || Number(digits) === 0 || (unit !== undefined && known === undefined)) {
+  const isTime = times === '' || Number(times) > 0;
+  if (digits === undefined || Number(digits) === 0 || !isTime || (unit !== undefined && known === undefined)) {
     return { problem: 'Write units a second such as 2 or 0.5, or a rate such as 100/min or 1000/h.' };
   }
-  return { value: known === undefined ? Number(digits) : `${digits}/${known}` };
+  return { value: known === undefined ? Number(digits) : `${digits}/${times}${known}` };
 }

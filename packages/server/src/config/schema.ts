@@ -10,16 +10,17 @@ import { POLICY_NAME } from './read-policies.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
+const LENGTH = '\\d+(\\.\\d+)? ?(ms|min|[smhdw])';
 const DURATION: Schema = {
   oneOf: [
     { type: 'number', exclusiveMinimum: 0 },
-    { type: 'string', pattern: '^\\d+(\\.\\d+)?(ms|s|m|h|d)$' },
+    { type: 'string', pattern: `^${LENGTH}( ?${LENGTH})*$` },
   ],
 };
 const RATE: Schema = {
   oneOf: [
     { type: 'number', exclusiveMinimum: 0 },
-    { type: 'string', pattern: '^\\d+(\\.\\d+)?/(ms|s|m|h|d)$' },
+    { type: 'string', pattern: `^\\d+(\\.\\d+)?/(ms|min|[smhdw]|${LENGTH}( ?${LENGTH})*)$` },
   ],
 };
 
@@ -29,9 +30,9 @@ function fieldSchema(field: Field): Schema {
     case 'count':
       return { description, type: 'integer', minimum: 1, maximum: field.max ?? Number.MAX_SAFE_INTEGER };
     case 'duration':
-      return { description: `${description} Milliseconds, or text such as 250ms, 10s, 1m, 1h, 1d.`, ...DURATION };
+      return { description: `${description} Milliseconds, or text such as 250ms, 10s, 15min, 1h30m, 1w.`, ...DURATION };
     case 'rate':
-      return { description: `${description} Units a second, or text such as 10/s, 600/m.`, ...RATE };
+      return { description: `${description} Units a second, or text such as 10/s, 100/min, 1/5s.`, ...RATE };
     case 'choice':
       return { description, enum: field.of };
   }

@@ -1,63 +1,94 @@
 /**
- * Durations and rates as people write them, and their one internal form. A duration is a number of milliseconds or
- * `'250ms'`, `'10s'`, `'1m'`, `'1h'`, `'1d'`; a rate is a number of units a second or `'100/m'`. Inside, every time is a
- * whole number of microseconds: nothing below that is ever cut off silently, it is refused here.
+ * Durations and rates as people write them, and their one internal form. A duration is a number of milliseconds or text: `'250ms'`, `'10 s'`,
+ * `'15min'`, `'1h30m'`, `'1w'`. A rate is a number of units a second or text: `'100/min'`, `'1/5s'`. Inside, every time is a whole number of
+ * microseconds: nothing below that is ever cut off silently, it is an error here.
  */
 import { wrong } from './errors.ts';
 
-/** Milliseconds, seconds, minutes, hours, days. */
-export type DurationUnit = 'ms' | 's' | 'm' | 'h' | 'd';
-/** A length of time: milliseconds, or text such as `'250ms'`, `'10s'`, `'1m'`, `'1h'`, `'1d'`. At most 100 years. */
-export type Duration = number | `${number}${DurationUnit}`;
-/** How fast something comes back: units a second, or text such as `'600/m'`. */
-export type Rate = number | `${number}/${DurationUnit}`;
+/** Milliseconds, seconds, minutes (two spellings), hours, days, weeks. */
+export type DurationUnit = 'ms' | 's' | 'm' | 'min' | 'h' | 'd' | 'w';
+/**
+ * A length of time: milliseconds, or text such as `'250ms'`, `'10 s'`, `'15min'`, `'1h30m'`, `'1w'`. At most 100 years. Text that is not known
+ * when you compile, as from the environment, goes through `parseDuration`.
+ */
+export type Duration =
+  | number
+  | `${number}${'' | ' '}${DurationUnit}`
+  | `${number}${DurationUnit}${'' | ' '}${number}${DurationUnit}`;
+/** How fast something comes back: units a second, or text such as `'100/min'` and `'1/5s'`. */
+export type Rate = number | `${number}/${DurationUnit}` | `${number}/${number}${DurationUnit}`;
 
-const UNIT_MS: Readonly<Record<DurationUnit, number>> = { ms: 1, s: 1e3, m: 60e3, h: 3600e3, d: 86400e3 };
+const MINUTE = 60e3;
+const DAY = 86400e3;
+const UNIT_MS: Readonly<Record<DurationUnit, number>> = {
+  ms: 1,
+  s: 1e3,
+  m: MINUTE,
+  min: MINUTE,
+  h: 60 * MINUTE,
+  d: DAY,
+  w: 7 * DAY,
+};
 
 export const MICROS_PER_MS = 1e3;
 export const MICROS_PER_SECOND = 1e6;
 
 /** A century. Now plus two of these is still a whole number of microseconds in a double. */
-export const MAX_DURATION_MS = 36525 * UNIT_MS.d;
+export const MAX_DURATION_MS = 36525 * DAY;
 /** The same in microseconds: whatever takes longer to come back counts as so much. */
 export const MAX_MICROS = MAX_DURATION_MS * MICROS_PER_MS;
-export const MS_PER_YEAR = 365.25 * UNIT_MS.d;
+export const MS_PER_YEAR = 365.25 * DAY;
 
-const TEXT = /^(\d+(?:\.\d+)?)(\/?)(ms|s|m|h|d)$/;
+/** One or more numbers with a unit each: `1h30m`, `1h 30m`. */
+const LENGTH = /^(?:\d+(?:\.\d+)? ?(?:ms|min|[smhdw])(?: (?!$))?)+$/;
+const SPEED = /^(\d+(?:\.\d+)?)\/(.+)$/;
 
-/** Milliseconds, checked: positive, at most a century, and whole microseconds. */
-export function parseDuration(value: unknown, path: string): number {
-  const ms = numberOf(value, '');
+/**
+ * The milliseconds of a duration, for text that is not known when you compile. Throws `SLUICE_INVALID_DURATION` for anything else, also for
+ * text without a unit. `path` is what the message calls the value.
+ *
+ * @example
+ * const window = parseDuration(process.env.RATE_LIMIT_WINDOW ?? '1m', 'RATE_LIMIT_WINDOW');
+ */
+export function parseDuration(value: unknown, path = 'duration'): number {
+  const ms = typeof value === 'number' ? value : lengthOf(value);
   const micros = toMicros(ms);
   const isWhole = Math.abs(micros - ms * MICROS_PER_MS) <= 4 * Number.EPSILON * micros;
   if (micros >= 1 && ms <= MAX_DURATION_MS && isWhole) return micros / MICROS_PER_MS;
   throw wrong(
     'SLUICE_INVALID_DURATION',
     path,
-    "a positive number of milliseconds (whole microseconds, at most 100 years), or text such as '250ms', '10s', '1m', '1h', '1d'",
+    "a positive number of milliseconds (whole microseconds, at most 100 years), or text such as '250ms', '10s', '15min', '1h30m', '1d', '1w'",
     value,
   );
 }
 
-/** Units a second, checked: positive and finite. */
-export function parseRate(value: unknown, path: string): number {
-  const perSecond = numberOf(value, '/');
+/** The units a second of a rate, for text that is not known when you compile. Throws `SLUICE_INVALID_RATE` for anything else. */
+export function parseRate(value: unknown, path = 'rate'): number {
+  const perSecond = typeof value === 'number' ? value : speedOf(value);
   if (perSecond > 0 && perSecond <= Number.MAX_SAFE_INTEGER) return perSecond;
   throw wrong(
     'SLUICE_INVALID_RATE',
     path,
-    "a positive number of units a second, or text such as '10/s', '600/m', '1000/h'",
+    "a positive number of units a second, or text such as '10/s', '100/min', '1/5s'",
     value,
   );
 }
 
-/** A number as it is, a text with its unit; NaN for anything else. */
-function numberOf(value: unknown, slash: '' | '/'): number {
-  if (typeof value === 'number') return value;
-  const [, digits, found, unit] = (typeof value === 'string' && TEXT.exec(value)) || [];
-  if (found !== slash) return Number.NaN;
-  const ms = UNIT_MS[unit as DurationUnit];
-  return slash === '' ? Number(digits) * ms : (Number(digits) * 1e3) / ms;
+/** In milliseconds; NaN for what is none. */
+function lengthOf(value: unknown): number {
+  if (typeof value !== 'string' || !LENGTH.test(value)) return Number.NaN;
+  let ms = 0;
+  for (const [, digits, unit] of value.matchAll(/([\d.]+) ?([a-z]+)/g)) {
+    ms += Number(digits) * UNIT_MS[unit as DurationUnit];
+  }
+  return ms;
+}
+
+/** In units a second; NaN for what is none. */
+function speedOf(value: unknown): number {
+  const [, digits, time] = (typeof value === 'string' && SPEED.exec(value)) || [];
+  return (Number(digits) * 1e3) / (UNIT_MS[time as DurationUnit] ?? lengthOf(time));
 }
 
 /** The window or period of a policy, which holds milliseconds, as whole microseconds. */
