@@ -1,16 +1,18 @@
 /** The shell around the three pages: name, navigation, help, theme. */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { ChooserPage } from '../chooser/chooser-page.tsx';
 import { HelpDialog } from '../help/help-dialog.tsx';
 import { linksIn } from '../help/links.ts';
-import { LivePage } from '../live/live-page.tsx';
 import { LabPage } from '../page/lab-page.tsx';
 import { ThemeToggle } from '../theme/theme-toggle.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { IconButton } from '../ui/icons.tsx';
+import { later } from './later.tsx';
 import { type Page, useRoute } from './route.ts';
 import { titleOf } from './titles.ts';
+
+const ChooserPage = later(async () => (await import('../chooser/chooser-page.tsx')).ChooserPage);
+const LivePage = later(async () => (await import('../live/live-page.tsx')).LivePage);
 
 const PAGES: readonly { readonly page: Page; readonly href: string; readonly label: string }[] = [
   { page: 'lab', href: '#/', label: 'Lab' },
