@@ -20,7 +20,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   layers: ['model'],
   http: ['model', 'limiter'],
   // What people install: the other rooms put together.
-  presets: ['model', 'limiter', 'memory', 'layers', 'redis'],
+  presets: ['model', 'limiter', 'memory', 'layers', 'store', 'redis'],
   frameworks: ['model', 'algorithms', 'limiter', 'memory', 'http', 'presets'],
   unified: ['model', 'policies', 'presets', 'limiter'],
   testing: ['model', 'limiter', 'policies', 'algorithms'],

@@ -5,7 +5,7 @@
  */
 import { answerOf, decisionOf, resultOf, type Verdict } from '../model/result.ts';
 import type { Answer } from '../model/store.ts';
-import { isRefusal, refusalOf } from './refusals.ts';
+import { refusalOf } from './refusals.ts';
 import type { RunScript } from './run-script.ts';
 import { slotOf } from './slot.ts';
 import { type Ask, callOf } from './wire.ts';
@@ -97,7 +97,7 @@ export function batchedAttempts(
 const { setImmediate: atEndOfTurn = queueMicrotask } = globalThis as { setImmediate?: (task: () => void) => void };
 
 function settle(ask: Waiting, now: number, verdicts: readonly Verdict[] | Error): void {
-  if (verdicts instanceof Error) ask.reject(isRefusal(verdicts, true) ? refusalOf(verdicts) : verdicts);
+  if (verdicts instanceof Error) ask.reject(refusalOf(verdicts, true) ?? verdicts);
   else ask.resolve(answersOf(ask, now, verdicts));
 }
 

@@ -20,15 +20,12 @@ const CURES: readonly (readonly [pattern: RegExp, cure: string])[] = [
 /** During a failover a server that was written to a moment ago is a replica for a while: that passes. */
 const PASSES = /\bREADONLY\b/;
 
-export function isRefusal(error: unknown, hasSucceeded: boolean): boolean {
+/** The error in a sentence; undefined when it is none of these. */
+export function refusalOf(error: unknown, hasSucceeded: boolean): SluiceError | undefined {
   const text = messageOf(error);
-  if (hasSucceeded && PASSES.test(text)) return false;
-  return CURES.some(([pattern]) => pattern.test(text));
-}
-
-export function refusalOf(error: unknown): SluiceError {
-  const text = messageOf(error);
-  const [, cure] = CURES.find(([pattern]) => pattern.test(text))!;
+  if (hasSucceeded && PASSES.test(text)) return undefined;
+  const [, cure] = CURES.find(([pattern]) => pattern.test(text)) ?? [];
+  if (cure === undefined) return undefined;
   return new SluiceError({
     code: 'SLUICE_STORE_REFUSES',
     path: 'store',

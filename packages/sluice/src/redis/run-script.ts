@@ -43,6 +43,6 @@ export function checkRunner(value: unknown, path: string, expected: string): voi
 }
 
 /** The server's own word for it, and GLIDE's. */
-function isNoScript(error: unknown): boolean {
+export function isNoScript(error: unknown): boolean {
   return error instanceof Error && /NOSCRIPT|NoScriptError/.test(error.message);
 }

@@ -1,7 +1,8 @@
 /** Silence is an outage, slowness is not: on a clock and timers that move when the test says so. */
 import { describe, expect, test } from 'vitest';
 import { manualClock, SluiceError } from '../../src/index.ts';
-import { Health, type HealthChange } from '../../src/redis/health.ts';
+import { RedisHealth } from '../../src/redis/health.ts';
+import type { HealthChange } from '../../src/store/health.ts';
 
 interface Command {
   readonly words: readonly string[];
@@ -11,12 +12,12 @@ interface Command {
 }
 
 /** A server that answers when it is told to. */
-function world(options: Partial<ConstructorParameters<typeof Health>[1]> = {}) {
+function world(options: Partial<ConstructorParameters<typeof RedisHealth>[1]> = {}) {
   const clock = manualClock(0);
   const commands: Command[] = [];
   const timers: { at: number; wake(): void }[] = [];
   const changes: HealthChange[] = [];
-  const health = new Health(
+  const health = new RedisHealth(
     (words, key) => new Promise((resolve, reject) => commands.push({ words, key, resolve, reject })),
     {
       silenceMs: 250,

@@ -4,7 +4,7 @@
  */
 import { SluiceError } from '../../model/errors.ts';
 import { emitWarning } from '../../model/runtime.ts';
-import { textOf } from '../health.ts';
+import { textOf } from '../../store/health.ts';
 
 /** What Sluice uses of a client that reports events. */
 interface Emitter {
