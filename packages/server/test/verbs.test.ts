@@ -120,6 +120,24 @@ test('a refund with the result in hand is exact', async () => {
   expect(late.body).toMatchObject({ changed: 0, remaining: 15 });
 });
 
+test('a cost for each policy by its name, through reserve and settle too', async () => {
+  const subject = { key: 'a', policies: ['api', 'daily'] };
+  const left = async () =>
+    (await running.post('/v1/peek', { ...subject, cost: 0 })).body.decisions.map(
+      (told: { remaining: number }) => told.remaining,
+    );
+  expect((await running.post('/v1/attempt', { ...subject, cost: { api: 1, daily: 5 } })).body.allowed).toBe(true);
+  expect(await left()).toEqual([9, 15]);
+  const { body } = await running.post('/v1/reserve', { ...subject, cost: { api: 1, daily: 9 } });
+  expect(body.cost).toEqual({ api: 1, daily: 9 });
+  const settled = await running.post('/v1/settle', { hold: body.hold, actual: { api: 1, daily: 3 } });
+  expect(settled.body).toMatchObject({ changed: 6, missing: 0 });
+  expect(await left()).toEqual([8, 12]);
+  await running.post('/v1/penalize', { ...subject, cost: { api: 0, daily: 2 } });
+  await running.post('/v1/refund', { ...subject, cost: { api: 1, daily: 0 } });
+  expect(await left()).toEqual([9, 10]);
+});
+
 test('several at once: each has its own answer, in order', async () => {
   const { status, body } = await running.post('/v1/attempt', [
     { policy: 'api', key: 'a', cost: 10 },

@@ -2,6 +2,7 @@
 export type { AcquireOptions } from './limiter/acquire.ts';
 export type { ChangeResult, RefundOptions } from './limiter/changes.ts';
 export type { AttemptOptions, ContextOption, PolicyChoice } from './limiter/core.ts';
+export type { Cost, Costs } from './limiter/costs.ts';
 export type { AttemptEntry } from './limiter/entries.ts';
 export type { Hold, ReserveOptions, Settlement } from './limiter/hold.ts';
 export {

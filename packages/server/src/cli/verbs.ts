@@ -33,6 +33,10 @@ ${REDIS_HELP}
 
 Exit codes: 0 yes or done, 1 no, 2 wrong usage, 3 failed.`;
 
+function costHelp(what: string): string {
+  return `  --cost N         units to ${what}; 1 by default. NAME=N,NAME=N for each policy by its name`;
+}
+
 interface VerbCommand {
   readonly name: VerbName;
   readonly summary: string;
@@ -81,8 +85,8 @@ function bodyOf(flags: Arguments, { own }: VerbCommand): object {
     key,
     ...(policies.length === 1 ? { policy: policies[0] } : { policies }),
     ...given('plan', flags.text('plan')),
-    ...given('cost', numberOf('cost', flags.text('cost'), 'a whole number', /^\d{1,16}$/)),
-    ...given('limit', numberOf('limit', flags.text('limit'), 'a whole number', /^\d{1,16}$/)),
+    ...given('cost', costOf(flags.text('cost'))),
+    ...given('limit', numberOf('limit', flags.text('limit'), 'a whole number', WHOLE)),
     ...given('after', numberOf('after', flags.text('after'), 'Unix time in seconds', /^\d{1,12}(?:\.\d{1,9})?$/)),
     ...(own.includes('for') ? { duration: durationOf(flags.text('for')) } : {}),
   };
@@ -101,10 +105,23 @@ function policyOf(text: string): unknown {
   }
 }
 
+const WHOLE = /^\d{1,16}$/;
+
 function numberOf(flag: string, text: string | undefined, expected: string, form: RegExp): number | undefined {
   if (text === undefined) return undefined;
   if (form.test(text)) return Number(text);
   throw new UsageError(`--${flag}: expected ${expected}, got ${JSON.stringify(text)}`);
+}
+
+/** `5`, or `requests=1,tokens=900` for each policy by its name. */
+function costOf(text: string | undefined): number | Record<string, number> | undefined {
+  if (text === undefined || !text.includes('=')) return numberOf('cost', text, 'a whole number', WHOLE);
+  const costs = text.split(',').map((part): [string, number] => {
+    const [, name, units] = /^(.+)=(\d{1,16})$/.exec(part) ?? [];
+    if (name !== undefined) return [name, Number(units)];
+    throw new UsageError(`--cost: expected NAME=UNITS, such as tokens=900, got ${JSON.stringify(part)}`);
+  });
+  return Object.fromEntries(costs);
 }
 
 function durationOf(text: string | undefined): string {
@@ -162,10 +179,11 @@ export const VERB_COMMANDS: readonly Command[] = [
     summary: 'May this key spend now? Exit code 0 for yes, 1 for no.',
     usage: '[--cost 1] ',
     own: ['cost'],
-    ownHelp: '  --cost N         units to spend; 1 by default',
+    ownHelp: costHelp('spend'),
     examples: [
       'sluice attempt user:42 --policy api',
       'sluice attempt user:42 --policy api --policy daily --cost 5 --json',
+      'sluice attempt openai --policy requests --policy tokens --cost requests=1,tokens=900',
       'sluice attempt nightly-job --policy \'{"algorithm":"fixed-window","limit":1,"window":"1h"}\' && ./job',
       'sluice attempt user:42 --policy api --redis redis://localhost:6379 --config policies.yaml',
     ],
@@ -176,7 +194,7 @@ export const VERB_COMMANDS: readonly Command[] = [
     summary: 'What an attempt would be told; nothing is spent. Exit codes as for attempt.',
     usage: '[--cost 1] ',
     own: ['cost'],
-    ownHelp: '  --cost N         units to ask for; 1 by default',
+    ownHelp: costHelp('ask for'),
     examples: ['sluice peek user:42 --policy api'],
     say: sayDecision,
   }),
@@ -185,7 +203,7 @@ export const VERB_COMMANDS: readonly Command[] = [
     summary: 'Gives units back, those that were spent last.',
     usage: '[--cost 1] ',
     own: ['cost'],
-    ownHelp: '  --cost N         units to give back; 1 by default',
+    ownHelp: costHelp('give back'),
     examples: ['sluice refund user:42 --policy api --cost 5'],
     say: ({ changed, remaining, limit, policy }) => [
       EXIT.ok,
@@ -197,7 +215,7 @@ export const VERB_COMMANDS: readonly Command[] = [
     summary: 'Spends units whether they fit or not, down to nothing.',
     usage: '[--cost 1] ',
     own: ['cost'],
-    ownHelp: '  --cost N         units to take; 1 by default',
+    ownHelp: costHelp('take'),
     examples: ['sluice penalize user:42 --policy api --cost 10'],
     say: ({ changed, remaining, limit, policy }) => [
       EXIT.ok,

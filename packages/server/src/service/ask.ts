@@ -2,7 +2,7 @@
  * What a caller asks for, from JSON to a key, a cost and policies. Names are looked up in the config; a policy may also come along whole,
  * under a name that no configured policy has, so that nobody reaches the state of a configured one with numbers of their own.
  */
-import { checkPolicy, type Policy } from 'sluice';
+import { type Cost, checkPolicy, type Policy } from 'sluice';
 import { ruleOf } from 'sluice/store';
 import type { Config } from '../config/config.ts';
 import { effectivePolicy } from '../config/effective.ts';
@@ -13,7 +13,8 @@ import { markInline } from './inline-policies.ts';
 
 export interface Ask {
   readonly key: string;
-  readonly cost: number;
+  /** One number, or one for each policy by its name. */
+  readonly cost: Cost;
   readonly policies: readonly Policy[];
 }
 
@@ -31,7 +32,7 @@ export function readAsk(fields: Fields, at: string, config: Config, now: number)
   const plan = readPlan(fields.plan, `${at}plan`);
   const policies = readPolicies(fields, at, config, { key, plan, now });
   if (plan !== undefined) requirePlan(plan, policies, at, config);
-  return { key, cost: readCost(fields.cost, `${at}cost`), policies };
+  return { key, cost: readCosts(fields.cost, `${at}cost`, policies), policies };
 }
 
 export function readItem(value: unknown, at: string, known: readonly string[]): Fields {
@@ -57,6 +58,23 @@ export function readCost(value: unknown, path: string): number {
   if (value === undefined) return 1;
   if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
   throw invalidField(path, `a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`, kindOf(value));
+}
+
+/** The same, or an object with one for each policy: every policy has to be named, so that none is charged 1 by accident. */
+export function readCosts(value: unknown, path: string, policies: readonly Policy[]): Cost {
+  if (!isFields(value)) return readCost(value, path);
+  const names = policies.map(({ name }) => name);
+  const unknown = Object.keys(value).find((name) => !names.includes(name));
+  if (unknown !== undefined) {
+    const there = `the names of the policies asked for: ${names.join(', ')}`;
+    throw invalidField(`${path}.${unknown.slice(0, 60)}`, there, kindOf(unknown));
+  }
+  const costs = names.map((name) => {
+    const cost = Object.hasOwn(value, name) ? value[name] : null;
+    if (cost !== null) return [name, readCost(cost, `${path}.${name}`)];
+    throw invalidField(`${path}.${name}`, 'a cost for every policy that is asked for; 0 spends nothing', 'none');
+  });
+  return Object.fromEntries(costs) as Cost;
 }
 
 function readPlan(value: unknown, path: string): string | undefined {

@@ -2,6 +2,7 @@
  * What a service says of itself, and of the processes that answer beside it on the same port. Whoever of them is asked tells of all. A server
  * that is one process is a crew of one, without anybody to ask.
  */
+import type { Cost } from 'sluice';
 import type { Holds } from './holds.ts';
 import type { StoreState } from './live-store.ts';
 import type { LiveState } from './live-sums.ts';
@@ -47,7 +48,7 @@ export interface Crew {
   /** Never rejects: what is missing is in the answer. */
   gather(seconds: number, own: () => Promise<Report>): Promise<Gathered>;
   /** Settles a hold where it is. Undefined when that process is gone. */
-  settle(worker: number, hold: string, actual: number): Promise<object | undefined>;
+  settle(worker: number, hold: string, actual: Cost): Promise<object | undefined>;
 }
 
 export interface Reporting {

@@ -5,7 +5,7 @@
  * them all and never settle.
  */
 import { randomUUID } from 'node:crypto';
-import type { Hold } from 'sluice';
+import type { Cost, Hold } from 'sluice';
 import type { Crew } from './crew.ts';
 import { HttpError } from './http-error.ts';
 
@@ -16,7 +16,7 @@ export interface HoldLimits {
 }
 
 interface Kept {
-  readonly hold: Hold;
+  readonly hold: Hold<Cost>;
   readonly caller: string;
   /** Milliseconds on the clock of `performance.now`. */
   readonly expiresAt: number;
@@ -52,8 +52,8 @@ export class Holds {
   async add(
     caller: string,
     ttlMs: number,
-    reserve: () => Promise<Hold>,
-  ): Promise<{ id: string | undefined; hold: Hold }> {
+    reserve: () => Promise<Hold<Cost>>,
+  ): Promise<{ id: string | undefined; hold: Hold<Cost> }> {
     const expiresAt = performance.now() + ttlMs;
     this.#takePlace(caller);
     let id: string | undefined;
@@ -71,7 +71,7 @@ export class Holds {
   }
 
   /** Each only once, wherever it is. */
-  async settle(id: string, actual: number): Promise<object> {
+  async settle(id: string, actual: Cost): Promise<object> {
     const home = Number(/\.(\d{1,9})$/.exec(id)?.[1] ?? this.#crew?.id);
     if (this.#crew === undefined || home === this.#crew.id) return this.#take(id).commit(actual);
     const settled = await this.#crew.settle(home, id, actual);
@@ -79,7 +79,7 @@ export class Holds {
     return settled;
   }
 
-  #take(id: string): Hold {
+  #take(id: string): Hold<Cost> {
     const kept = this.#kept.get(id);
     if (kept !== undefined) this.#drop(id, kept);
     if (kept !== undefined && performance.now() < kept.expiresAt) return kept.hold;

@@ -12,7 +12,12 @@ export type Paths = Readonly<Record<string, Schema>>;
 export const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 const NUMBER: Schema = { type: 'number' };
 const NUMBER_OR_NULL: Schema = { type: ['number', 'null'] };
-const COST: Schema = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 1 };
+const UNITS: Schema = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
+const COST: Schema = {
+  oneOf: [UNITS, { type: 'object', additionalProperties: UNITS, minProperties: 1 }],
+  default: 1,
+  description: 'One number for all policies, or one for each by its name: then every policy has to be named.',
+};
 export const content = (schema: Schema, type = 'application/json'): Schema => ({ [type]: { schema } });
 export const object = (properties: Schema, required: readonly string[], more: Schema = {}): Schema => ({
   type: 'object',
@@ -164,7 +169,7 @@ const SCHEMAS: Schema = {
     ['policy', 'entries', 'next'],
   ),
   Reset: object({ reset: { const: true } }, ['reset']),
-  Reserved: object({ ...RESULT, hold: { type: ['string', 'null'] }, cost: NUMBER }, [...RESULT_FIELDS, 'hold', 'cost']),
+  Reserved: object({ ...RESULT, hold: { type: ['string', 'null'] }, cost: COST }, [...RESULT_FIELDS, 'hold', 'cost']),
   Settled: object({ ...RESULT, changed: NUMBER, missing: NUMBER, expired: { type: 'boolean' } }, [
     ...[...RESULT_FIELDS, 'changed', 'missing', 'expired'],
   ]),
@@ -352,7 +357,7 @@ export const OPENAPI = {
       parameter('key', 'query', 'Who is limited.'),
       parameter('x-sluice-key', 'header', 'The same, in a header.'),
       parameter('by', 'query', 'Or how to find out: ip, header:NAME, ...'),
-      parameter('cost', 'query', 'Units to spend.', COST),
+      parameter('cost', 'query', 'Units to spend.', { ...UNITS, default: 1 }),
       parameter('plan', 'query', 'Which numbers hold.'),
     ]),
     '/v1/check': check('For gateways: what the rules of the config say of the request described in the headers.', [

@@ -1,9 +1,11 @@
 /** The server: sockets, request ids, who may ask, limits of time and size, and an orderly end. What it answers is in the routes. */
+
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TlsOptions } from 'node:tls';
+import type { Cost } from 'sluice';
 import type { Config } from '../config/config.ts';
 import type { GrpcOptions, GrpcServer } from '../envoy/grpc/server.ts';
 import { DEFAULT_SETTINGS, type EnvoySettings } from '../envoy/settings.ts';
@@ -69,7 +71,7 @@ export interface Service {
   /** What this process says of itself to the others of its crew, with the last `seconds` one by one. */
   report(seconds: number): Promise<Report>;
   /** Settles a hold of this process, for another of its crew. */
-  settle(hold: string, actual: number): Promise<object>;
+  settle(hold: string, actual: Cost): Promise<object>;
   /** Answers a request that another process of the crew has checked already. */
   answer(route: Route, asked: Asked): Promise<Answer>;
   /**

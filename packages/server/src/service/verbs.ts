@@ -1,5 +1,5 @@
 /** The verbs of the API: one JSON object in, one out. Each is the limiter's verb of that name. */
-import type { Duration, RateLimitResult } from 'sluice';
+import type { Cost, Duration, RateLimitResult } from 'sluice';
 import type { MaybePromise } from 'sluice/store';
 import { type Fields, isFields, kindOf } from '../files/fields.ts';
 import { ASK_FIELDS, type Ask, readAsk, readCost, readItem } from './ask.ts';
@@ -116,12 +116,16 @@ export const reserve: Verb = async (value, at, { limits, holds, caller }) => {
   const { key, cost, policies } = asked(fields, at, limits);
   const ttl = readTtl(fields.ttl, `${at}ttl`);
   const context = { policies };
-  if (cost === 0) return { ...(await limits.limiter.attempt(key, { cost, context })), hold: null, cost };
+  if (isNothing(cost)) return { ...(await limits.limiter.attempt(key, { cost, context })), hold: null, cost };
   const { id, hold } = await holds.add(caller, ttl * 1e3, () =>
     limits.limiter.reserve(key, { cost, ttl: ttl * 1e3, context }),
   );
   return { ...hold.result, hold: id ?? null, cost };
 };
+
+function isNothing(cost: Cost): boolean {
+  return typeof cost === 'number' ? cost === 0 : Object.values(cost).every((units) => units === 0);
+}
 
 /** Seconds, as everything else that the API says about time. */
 function readTtl(value: unknown, path: string): number {
@@ -134,6 +138,6 @@ export const settle: Verb = async (value, at, { holds }) => {
   const { hold: id, actual } = readItem(value, at, ['hold', 'actual']);
   if (typeof id !== 'string') throw invalidField(`${at}hold`, 'the hold that reserve gave', kindOf(id));
   if (actual === undefined) throw invalidField(`${at}actual`, 'how much was really used; 0 cancels', 'nothing');
-  const used = readCost(actual, `${at}actual`);
+  const used = isFields(actual) ? (actual as Cost) : readCost(actual, `${at}actual`);
   return holds.settle(id, used);
 };

@@ -6,6 +6,7 @@ import { type GateOptions, gateOf, type OnDenied, type PromptGate } from '../htt
 import type { Missing } from '../http/missing.ts';
 import type { RequestView } from '../http/request-view.ts';
 import type { PolicyChoice } from '../limiter/core.ts';
+import type { Cost } from '../limiter/costs.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { MaybePromise } from '../model/maybe-promise.ts';
 import { checkOptionNames } from '../model/options.ts';
@@ -45,7 +46,7 @@ export interface RateLimitOptions<Native, Context = unknown>
    */
   readonly missing?: Missing<Native> | undefined;
   /** Units a request spends; with `settle`, those it is expected to. Default: 1. */
-  readonly cost?: number | Ask<Native, number> | undefined;
+  readonly cost?: Cost | Ask<Native, Cost> | undefined;
   /** What a policy function is called with. */
   readonly context?: Ask<Native, Context> | undefined;
   /** Requests to allow uncounted. */

@@ -6,6 +6,7 @@
 import type { GateDecision, Spent } from '../http/gate.ts';
 import type { RefundOptions } from '../limiter/changes.ts';
 import type { AttemptOptions } from '../limiter/core.ts';
+import type { Cost } from '../limiter/costs.ts';
 import type { Hold } from '../limiter/hold.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { RateLimitResult } from '../model/decision.ts';
@@ -28,8 +29,8 @@ export interface Outcome<Native> {
 export interface OutcomeOptions<Native> {
   /** Which requests count, by how they ended: the others get back what they spent. */
   readonly countOnly?: ((outcome: Outcome<Native>) => MaybePromise<boolean>) | undefined;
-  /** What a request did cost, once that is known; `cost` is reserved until then. */
-  readonly settle?: ((outcome: Outcome<Native>) => MaybePromise<number>) | undefined;
+  /** What a request did cost, once that is known, one number or one for each policy by its name; `cost` is reserved until then. */
+  readonly settle?: ((outcome: Outcome<Native>) => MaybePromise<Cost>) | undefined;
   /** How long a settlement may give units back, counted from the reservation. Default: 1 minute. */
   readonly settleWithin?: Duration | undefined;
   /** Told of errors that come too late to fail a request for. Default: a warning of the runtime. */
@@ -81,7 +82,7 @@ function checkOutcomeOptions<Native>(options: OutcomeOptions<Native>, path: stri
 }
 
 /** What was reserved for a request, by what its attempt was told. */
-const holds = new WeakMap<RateLimitResult, Hold>();
+const holds = new WeakMap<RateLimitResult, Hold<Cost>>();
 
 /** The limiter as a gate is to see it that reserves: an attempt is a hold, to be settled when the request ends. */
 export function reserving<Context>(limiter: Limiter<Context>, ttl: Duration | undefined): Limiter<Context> {

@@ -3,7 +3,8 @@
  * the view, sets the headers it is given before the response exists, and either goes on or sends the response it is given.
  * Everything that can be known or refused beforehand is, when the gate is made.
  */
-import { type AttemptOptions, checkCost } from '../limiter/core.ts';
+import type { AttemptOptions } from '../limiter/core.ts';
+import { type Cost, checkCost, isByName } from '../limiter/costs.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { RateLimitResult } from '../model/decision.ts';
 import { Kind, SluiceError, wrong } from '../model/errors.ts';
@@ -41,7 +42,7 @@ export interface GateOptions<Native = unknown, Context = unknown> {
    */
   readonly missing?: Missing<Native> | undefined;
   /** Units a request spends. Default: 1. */
-  readonly cost?: number | Ask<Native, number> | undefined;
+  readonly cost?: Cost | Ask<Native, Cost> | undefined;
   /** What the limiter's policy function is called with. */
   readonly context?: Ask<Native, Context> | undefined;
   /** Which headers to set, or a function that writes others. Default: 'both'. */
@@ -85,7 +86,7 @@ export type GateDecision =
 /** What an allowed request spent and from whom, for those who give it back by the outcome. */
 export interface Spent {
   readonly key: string;
-  readonly cost: number;
+  readonly cost: Cost;
   /** What the limiter's policy function was told. */
   readonly context?: unknown;
 }
@@ -190,7 +191,12 @@ function checkOptions<Native, Context>(options: GateOptions<Native, Context>, pa
   }
   refuseUncalled(options.key, `${path}.key`);
   checkMissing(options.missing, `${path}.missing`);
-  if (options.cost !== undefined && typeof options.cost !== 'function') checkCost(options.cost, `${path}.cost`);
+  if (options.cost !== undefined && typeof options.cost !== 'function') checkCostShape(options.cost, `${path}.cost`);
+}
+
+/** Costs by name are checked by the limiter, which has the policies. */
+function checkCostShape(cost: unknown, path: string): Cost {
+  return isByName(cost) ? (cost as Cost) : checkCost(cost, path);
 }
 
 function refuseUncalled(key: unknown, path: string): void {
@@ -223,7 +229,7 @@ function attemptOptionsFor<Native, Context>({
 }: GateOptions<Native, Context>): Attempt<Context> | Ask<Native, Attempt<Context>> {
   if (typeof cost !== 'function' && context === undefined) return cost === undefined ? undefined : { cost };
   return async (view) => ({
-    cost: typeof cost === 'function' ? checkCost(await cost(view), 'cost(request)') : cost,
+    cost: typeof cost === 'function' ? checkCostShape(await cost(view), 'cost(request)') : cost,
     context: await context?.(view),
   });
 }

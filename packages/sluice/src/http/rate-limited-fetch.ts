@@ -3,6 +3,7 @@
  * long as a 429, 503 or 403 says and trying again. All of it happens within one deadline; when the next try would come after
  * it, the caller gets the last response at once instead of a wait in vain.
  */
+import { type Cost, checkCost, isByName } from '../limiter/costs.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import { type Clock, checkClock, systemClock } from '../model/clock.ts';
 import { type Duration, parseDuration } from '../model/duration.ts';
@@ -21,6 +22,10 @@ export interface RateLimitedFetchOptions {
   readonly limiter?: Limiter | undefined;
   /** Whose limit a request spends from. Default: the host it goes to. */
   readonly key?: string | ((url: string) => string) | undefined;
+  /**
+   * What a request spends: one number, one for each policy by its name, or a function of the URL and the options of `fetch` that says so. Default: 1.
+   */
+  readonly cost?: Cost | ((url: string, init?: RequestInit) => Cost) | undefined;
   /** For everything until the response begins: turns, tries and waits. Default: 30 s. */
   readonly deadline?: Duration | undefined;
   /** How often to try again. Default: 3. */
@@ -66,7 +71,8 @@ async function tryUntil(
   const retries = canSendAgain(init) ? settings.retries : 0;
   for (let tries = 0; ; tries++) {
     signal.throwIfAborted();
-    if (limiter !== undefined) await takeTurn(limiter, settings.keyOf(urlOf(input)), wait);
+    if (limiter !== undefined)
+      await takeTurn(limiter, settings.keyOf(urlOf(input)), settings.costOf(urlOf(input), init), wait);
     const response = await fetch(copyOf(input), { ...init, signal });
     const waitMs = retryDelayMs(response, clock.now(), tries);
     if (tries >= retries || clock.now() + waitMs > wait.endsAt) return response;
@@ -119,6 +125,7 @@ function signalsOf(
 interface Settings {
   readonly limiter: Limiter | undefined;
   readonly keyOf: (url: string) => string;
+  readonly costOf: (url: string, init?: RequestInit) => Cost;
   readonly deadlineMs: number;
   readonly retries: number;
   readonly signal: AbortSignal | undefined;
@@ -126,16 +133,18 @@ interface Settings {
   readonly sleep: Sleep;
 }
 
-const OPTIONS = ['limiter', 'key', 'deadline', 'retries', 'signal', 'clock', 'sleep'] as const;
+const OPTIONS = ['limiter', 'key', 'cost', 'deadline', 'retries', 'signal', 'clock', 'sleep'] as const;
 
 function settingsOf(options: RateLimitedFetchOptions): Settings {
   checkOptionNames(options, OPTIONS, 'rateLimitedFetch');
-  const { limiter, key, deadline = '30s', retries = 3, signal, clock = systemClock, sleep = sleepOnTimer } = options;
+  const { limiter, key, cost = 1, deadline = '30s', retries = 3, signal } = options;
+  const { clock = systemClock, sleep = sleepOnTimer } = options;
   checkLimiter(limiter);
   checkFunction(sleep, 'rateLimitedFetch.sleep');
   return {
     limiter,
     keyOf: keyFunction(key),
+    costOf: costFunction(cost),
     deadlineMs: checkDeadline(deadline),
     retries: checkRetries(retries),
     signal: checkSignal(signal),
@@ -154,6 +163,13 @@ function keyFunction(key: unknown): (url: string) => string {
   if (typeof key === 'function') return key as (url: string) => string;
   if (typeof key === 'string') return () => key;
   throw invalidOption('rateLimitedFetch.key', 'a string, or a function of the URL', Kind.of(key));
+}
+
+/** What it must be in detail the limiter knows, which has the policies. */
+function costFunction(cost: Cost | Settings['costOf']): Settings['costOf'] {
+  if (typeof cost === 'function') return cost;
+  if (!isByName(cost)) checkCost(cost, 'rateLimitedFetch.cost');
+  return () => cost;
 }
 
 /** A URL without a host, as pages use it, goes to where the page came from: one limit for all of these. */

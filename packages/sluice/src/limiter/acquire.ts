@@ -17,6 +17,7 @@ import type { Store } from '../model/store.ts';
 import { offAbort, onAbort } from './abort.ts';
 import { refund } from './changes.ts';
 import { type AttemptOptions, ask, type Core, called, checkKey } from './core.ts';
+import { type Amounts, amountFor } from './costs.ts';
 import type { Line, Lines, Waiter } from './lines.ts';
 import type { Timers } from './sleep.ts';
 
@@ -79,7 +80,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 interface Request {
   readonly key: string;
   readonly policies: readonly Policy[];
-  readonly cost: number;
+  readonly amounts: Amounts;
   readonly timeoutMs: number | undefined;
   /** Microseconds on the limiter's own clock. */
   readonly deadline: number;
@@ -131,10 +132,10 @@ class Turn implements Waiter {
   }
 
   async ask(): Promise<number | undefined> {
-    const { key, policies, cost, timeoutMs } = this.#request;
+    const { key, policies, amounts, timeoutMs } = this.#request;
     this.#nap = new AbortController();
     try {
-      const result = await ask(this.#store, key, policies, cost);
+      const result = await ask(this.#store, key, policies, amounts);
       if (!result.allowed) return this.isOver() ? undefined : this.#waitFor(result);
       this.#granted = result;
       const micros = exactMicros(result.delay ?? 0);
@@ -153,8 +154,14 @@ class Turn implements Waiter {
 
   /** Never 0: whoever is denied asks again later, or it would ask without end. */
   #waitFor({ retryAfter, limit, policy }: RateLimitResult): number | undefined {
-    const { cost, timeoutMs } = this.#request;
-    if (retryAfter === NEVER) return this.#fail(neverFits(cost, limit, policy));
+    const { policies, amounts, timeoutMs } = this.#request;
+    if (retryAfter === NEVER) {
+      const cost = amountFor(
+        amounts,
+        policies.findIndex(({ name }) => name === policy),
+      );
+      return this.#fail(neverFits(cost, limit, policy));
+    }
     const micros = Math.max(1, exactMicros(retryAfter!));
     return this.#isInTime(micros) ? micros : this.#fail(tooLate(timeoutMs!, micros));
   }
@@ -196,8 +203,8 @@ class Turn implements Waiter {
   /** When that fails, or its answer is lost, it counts as spent. */
   #giveBack(): void {
     if (this.#granted === undefined) return;
-    const { key, policies, cost } = this.#request;
-    this.#givenBack = refund(this.#store, key, policies, cost, this.#granted).then(
+    const { key, policies, amounts } = this.#request;
+    this.#givenBack = refund(this.#store, key, policies, amounts, this.#granted).then(
       () => this.#freed(key),
       () => {},
     );

@@ -9,6 +9,7 @@ import type { Policy } from '../model/policy.ts';
 import { checkResult, isSpentInStore, spentOf } from '../model/spent.ts';
 import type { Change, Store } from '../model/store.ts';
 import { type AttemptOptions, ask, type ContextOption, type Core, called } from './core.ts';
+import { type Amounts, amountFor } from './costs.ts';
 
 /** What `refund` takes besides its key. */
 export interface RefundOptions<Context> extends AttemptOptions<Context> {
@@ -43,15 +44,15 @@ export function changeVerbs<Context>(core: Core<Context>): ChangeVerbs<Context> 
   const { store, freed } = core;
   return {
     async refund(key, options) {
-      const { cost, of, policies } = called(core, 'refund', ['cost', 'of'], key, options);
+      const { amounts, of, policies } = called(core, 'refund', ['cost', 'of'], key, options);
       if (of !== undefined) checkResult(of, key, policies, 'refund.of');
-      const result = await refund(store, key, policies, cost, of);
+      const result = await refund(store, key, policies, amounts, of);
       if (result.changed > 0) freed(key);
       return result;
     },
     async penalize(key, options) {
-      const { cost, policies } = called(core, 'penalize', ['cost'], key, options);
-      return penalize(store, key, policies, cost);
+      const { amounts, policies } = called(core, 'penalize', ['cost'], key, options);
+      return penalize(store, key, policies, amounts);
     },
     async block(key, duration, options) {
       const { policies } = called(core, 'block', [], key, options);
@@ -67,44 +68,54 @@ export function changeVerbs<Context>(core: Core<Context>): ChangeVerbs<Context> 
   };
 }
 
-/** What was spent elsewhere is not the store's to give back. `spentCost` is what the attempt took, if that is more than what is given back. */
+/** What was spent elsewhere is not the store's to give back. `spent` is what the attempt took, if that is more than what is given back. */
 export async function refund(
   store: Store,
   key: string,
   policies: readonly Policy[],
-  cost: number,
+  amounts: Amounts,
   of?: RateLimitResult,
-  spentCost = cost,
+  spent = amounts,
 ): Promise<ChangeResult> {
   if (of !== undefined && !isSpentInStore(of)) return { ...(await ask(store, key, policies, 0)), changed: 0 };
-  return changeUnits(store, key, policies, (policy) => ({
+  return changeUnits(store, key, policies, (policy, index) => ({
     verb: 'refund',
-    cost,
-    spent: of === undefined ? undefined : spentOf(of, key, policy, spentCost),
+    cost: amountFor(amounts, index),
+    spent: of === undefined ? undefined : spentOf(of, key, policy, amountFor(spent, index)),
   }));
 }
 
-export function penalize(store: Store, key: string, policies: readonly Policy[], cost: number): Promise<ChangeResult> {
-  return changeUnits(store, key, policies, () => ({ verb: 'penalize', cost }));
-}
-
-/** A change, whatever its key and policy. */
-type Amount = Change extends infer Each ? (Each extends Change ? Omit<Each, 'key' | 'policy'> : never) : never;
-
-/** The same under each policy. */
-function change(
+export function penalize(
   store: Store,
   key: string,
   policies: readonly Policy[],
-  amountOf: (policy: Policy) => Amount,
+  amounts: Amounts,
+): Promise<ChangeResult> {
+  return changeUnits(store, key, policies, (_, index) => ({ verb: 'penalize', cost: amountFor(amounts, index) }));
+}
+
+/** A change, whatever its key and policy. */
+export type Amount = Change extends infer Each ? (Each extends Change ? Omit<Each, 'key' | 'policy'> : never) : never;
+
+/** The same under each policy. */
+export function change(
+  store: Store,
+  key: string,
+  policies: readonly Policy[],
+  amountOf: (policy: Policy, index: number) => Amount,
 ): MaybePromise<RateLimitResult> {
-  const changes = policies.map((policy) => ({ key, policy, ...amountOf(policy) }) as Change);
+  const changes = policies.map((policy, index) => ({ key, policy, ...amountOf(policy, index) }) as Change);
   return store.ask({ verb: 'change', changes });
 }
 
 async function changeUnits(...of: Parameters<typeof change>): Promise<ChangeResult> {
   const answer = await change(...of);
-  return { ...answer, changed: Math.min(...answer.decisions.map(({ changed }) => wholeIfClose(changed ?? 0))) };
+  return { ...answer, changed: Math.min(...unitsOf(answer)) };
+}
+
+/** By how many units the state of each policy has changed. */
+export function unitsOf({ decisions }: RateLimitResult): number[] {
+  return decisions.map(({ changed }) => wholeIfClose(changed ?? 0));
 }
 
 /** As everywhere, what is within a billionth of a whole unit is that unit. */

@@ -5,6 +5,7 @@ import type { MaybePromise } from '../model/maybe-promise.ts';
 import { checkOptionNames, invalidOption } from '../model/options.ts';
 import { hasRule, invalidPolicy, isObject, type Policy, plainData } from '../model/policy.ts';
 import { type Attempt, NOTHING_ELSE, type Store } from '../model/store.ts';
+import { type Amounts, amountFor, amountsOf, type Cost } from './costs.ts';
 import type { Timers } from './sleep.ts';
 
 export interface Core<Context> {
@@ -23,27 +24,32 @@ export interface ContextOption<Context> {
 
 /** What an attempt takes besides its key. */
 export interface AttemptOptions<Context> extends ContextOption<Context> {
-  /** Units to spend: a whole number of at least 0. Default: 1. */
-  readonly cost?: number | undefined;
+  /** Units to spend: a whole number of at least 0, or one for each policy by its name: `{ requests: 1, tokens: 900 }`. Default: 1. */
+  readonly cost?: Cost | undefined;
 }
 
-/** What a verb was called with, checked: its options, the cost of which the default is 1, and the policies that hold. */
+/** What a verb was called with, checked: its options, the policies that hold, and what each of them is to be charged. */
 export function called<Context, Options extends AttemptOptions<Context>>(
   { policiesFor }: Core<Context>,
   verb: string,
   names: readonly string[],
   key: string,
   options: Options = {} as Options,
-): Options & { readonly cost: number; readonly policies: readonly Policy[] } {
+): Options & { readonly amounts: Amounts; readonly policies: readonly Policy[] } {
   checkOptionNames(options, [...names, 'context'], verb);
   checkKey(key);
   const { cost = 1, context } = options;
-  return { ...options, cost: checkCost(cost), policies: policiesFor(context) };
+  const policies = policiesFor(context);
+  return { ...options, amounts: amountsOf(cost, policies), policies };
 }
 
 /** An attempt of a key under policies that are checked already. */
-export function attemptOn(key: string, policies: readonly Policy[], cost: number, dryRun: boolean): Attempt {
-  const and = policies.length === 1 ? NOTHING_ELSE : policies.slice(1).map((policy) => ({ key, policy, cost }));
+export function attemptOn(key: string, policies: readonly Policy[], amounts: Amounts, dryRun: boolean): Attempt {
+  const cost = amountFor(amounts, 0);
+  const and =
+    policies.length === 1
+      ? NOTHING_ELSE
+      : policies.slice(1).map((policy, index) => ({ key, policy, cost: amountFor(amounts, index + 1) }));
   return { verb: 'attempt', key, policy: policies[0]!, cost, and, dryRun };
 }
 
@@ -51,9 +57,9 @@ export function ask(
   store: Store,
   key: string,
   policies: readonly Policy[],
-  cost: number,
+  amounts: Amounts,
 ): MaybePromise<RateLimitResult> {
-  return store.ask(attemptOn(key, policies, cost, false));
+  return store.ask(attemptOn(key, policies, amounts, false));
 }
 
 /** Limits by plan, route or anything else: which policies hold for this context. */
@@ -155,9 +161,4 @@ function numberAsKey(key: number | bigint, path: string): SluiceError {
     path,
     `${path}: a key is a string, and ${key} is a number. Write \`user:\${id}\` or String(id).`,
   );
-}
-
-export function checkCost(cost: unknown, path = 'cost'): number {
-  if (Number.isSafeInteger(cost) && (cost as number) >= 0) return cost as number;
-  throw wrong('SLUICE_INVALID_COST', path, `a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`, cost);
 }

@@ -4,13 +4,14 @@ import { Kind, wrong } from '../model/errors.ts';
 import { checkOptionNames, invalidOption } from '../model/options.ts';
 import { invalidPolicy, type Policy } from '../model/policy.ts';
 import type { Check } from '../model/store.ts';
-import { checkCost, checkKey, checkOne, checkPolicies, MAX_POLICIES } from './core.ts';
+import { checkKey, checkOne, checkPolicies, MAX_POLICIES } from './core.ts';
+import { amountFor, amountsOf, type Cost } from './costs.ts';
 
 /** One key of an attempt, what it spends, and from what. */
 export interface AttemptEntry {
   readonly key: string;
-  /** Default: 1. */
-  readonly cost?: number | undefined;
+  /** Units to spend: one number, or one for each policy by its name. Default: 1. */
+  readonly cost?: Cost | undefined;
   /** One policy for this key. Default: those of the limiter. */
   readonly policy?: Policy | undefined;
   /** Several policies for this key. */
@@ -36,7 +37,6 @@ function checksOfOne(entry: unknown, path: string, ownPolicies: () => readonly P
   checkOptionNames(entry, ['key', 'cost', 'policy', 'policies'], path);
   const { key, cost = 1, policy, policies } = entry as AttemptEntry;
   checkKey(key, `${path}.key`);
-  checkCost(cost, `${path}.cost`);
   if (policy !== undefined && policies !== undefined) {
     throw invalidPolicy(path, 'policy, policies or neither', new Kind('both'));
   }
@@ -46,7 +46,8 @@ function checksOfOne(entry: unknown, path: string, ownPolicies: () => readonly P
       : policies !== undefined
         ? checkPolicies(policies, `${path}.policies`)
         : ownPolicies();
-  return chosen.map((policy) => ({ key, policy, cost }));
+  const amounts = amountsOf(cost, chosen, `${path}.cost`);
+  return chosen.map((policy, index) => ({ key, policy, cost: amountFor(amounts, index) }));
 }
 
 /** Two checks of one state would each be decided as if the other were not there. */

@@ -14,11 +14,11 @@ import {
   type ContextOption,
   type Core,
   called,
-  checkCost,
   checkKey,
   type PolicyOptions,
   policyChooser,
 } from './core.ts';
+import { amountsOf, type Cost, checkCost } from './costs.ts';
 import { type AttemptEntry, checksOfEntries } from './entries.ts';
 import { type Hold, type ReserveOptions, reserve } from './hold.ts';
 import { Lines } from './lines.ts';
@@ -71,7 +71,7 @@ export interface Limiter<Context = unknown> extends ChangeVerbs<Context>, WaitVe
   /** What an attempt would be told, and nothing spent: `remaining` is what is there. Default cost: 1, as for an attempt. */
   readonly peek: AttemptVerb<Context>;
   /** Spends an estimate now, to be settled once the actual cost is known. */
-  reserve(key: string, options?: ReserveOptions<Context>): Promise<Hold>;
+  reserve<Given extends Cost = number>(key: string, options?: ReserveOptions<Context, Given>): Promise<Hold<Given>>;
   /** Gives the key its full limit again, and ends a block. */
   reset(key: string, options?: ContextOption<Context>): Promise<void>;
   /** When a sliding window log admitted what, within its window, oldest first. */
@@ -141,8 +141,9 @@ function attemptVerb<Context>(
       );
     }
     checkOptionNames(options, ATTEMPT_OPTIONS, verb);
-    const cost = options.cost === undefined ? 1 : checkCost(options.cost);
-    return store.ask(attemptOn(key, policiesFor(options.context), cost, dryRun));
+    const policies = policiesFor(options.context);
+    const amounts = options.cost === undefined ? 1 : amountsOf(options.cost, policies);
+    return store.ask(attemptOn(key, policies, amounts, dryRun));
   };
   const several = async (
     entries: readonly AttemptEntry[],
