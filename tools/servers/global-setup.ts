@@ -4,7 +4,7 @@
  */
 
 import { findBrowser } from '../browser.ts';
-import { findGateway, findServer, type GatewayKind, type ServerKind } from './index.ts';
+import { describePostgres, findGateway, findServer, type GatewayKind, type ServerKind } from './index.ts';
 
 export async function setup(): Promise<void> {
   // `npm test` says so when it was given no filter.
@@ -13,6 +13,7 @@ export async function setup(): Promise<void> {
     const { server, version } = await findServer(kind);
     console.log(`${kind} ${version} (${server})`);
   }
+  console.log(await describePostgres());
   for (const kind of ['nginx', 'caddy', 'haproxy'] satisfies GatewayKind[]) {
     console.log(`${kind} (${(await findGateway(kind)).file})`);
   }

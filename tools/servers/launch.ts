@@ -115,10 +115,12 @@ export function spawnServer(
   args: readonly string[],
   folder: string,
   logFile: string,
+  /** Who it runs as, if it is not this user. */
+  user: { readonly uid?: number; readonly gid?: number } = {},
 ): ChildProcess {
   const log = openSync(logFile, 'a');
   const env = { ...process.env, ...binaries.env };
-  const child = spawn(binaries.server, args, { cwd: folder, env, stdio: ['ignore', log, log] });
+  const child = spawn(binaries.server, args, { cwd: folder, env, stdio: ['ignore', log, log], ...user });
   closeSync(log);
   // A server that nobody stopped must not keep this process alive: the watchdog ends it afterwards.
   child.unref();

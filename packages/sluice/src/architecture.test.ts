@@ -21,6 +21,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   http: ['model', 'limiter'],
   // What people install: the other rooms put together.
   presets: ['model', 'limiter', 'memory', 'layers', 'store', 'redis'],
+  // A folder each: what a store needs of an engine, and the layers of presets around it.
+  engines: ['model', 'store', 'redis', 'presets'],
   frameworks: ['model', 'algorithms', 'limiter', 'memory', 'http', 'presets'],
   unified: ['model', 'policies', 'presets', 'limiter'],
   testing: ['model', 'limiter', 'policies', 'algorithms'],

@@ -1,25 +1,26 @@
-/** The documentation cannot go stale: every TypeScript block in it is run, against the built package and a real Redis. */
+/** The documentation cannot go stale: every TypeScript block in it is run, against the built package and real servers. */
 
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type RunningServer, startServer } from '../../../tools/servers/index.ts';
+import { type RunningPostgres, type RunningServer, startPostgres, startServer } from '../../../tools/servers/index.ts';
 import { blockFolder, blocksOf, type Folder, isServer, PAGES, TEXTS, textOf } from './support/doc-blocks.ts';
 
 const root = new URL('../../../', import.meta.url);
 const run = promisify(execFile);
 
 let server: RunningServer;
+let postgres: RunningPostgres;
 let folder: Folder;
 beforeAll(async () => {
-  server = await startServer({ kind: 'redis' });
+  [server, postgres] = await Promise.all([startServer({ kind: 'redis' }), startPostgres()]);
   folder = blockFolder('docs-blocks');
 });
 afterAll(async () => {
-  folder.remove();
-  await server.stop();
+  folder?.remove();
+  await Promise.all([server?.stop(), postgres?.stop()]);
 });
 
 const untilLoaded = (file: URL): string[] => [
@@ -35,7 +36,7 @@ describe.each(PAGES)('%s', (page) => {
     const file = await folder.write(block);
     const { stderr } = await run(process.execPath, isServer(page) ? untilLoaded(file) : [fileURLToPath(file)], {
       // All blocks are of one application, which shares its limits with itself.
-      env: { ...process.env, REDIS_URL: server.url, PORT: '0', npm_package_name: 'docs' },
+      env: { ...process.env, REDIS_URL: server.url, DATABASE_URL: postgres.url, PORT: '0', npm_package_name: 'docs' },
     });
     expect(stderr).toBe('');
   });

@@ -45,6 +45,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   './node-redis': ['checkServer', 'redisStore', 'runScriptWith'],
   './ioredis': ['checkServer', 'redisStore', 'runScriptWith'],
   './valkey-glide': ['checkServer', 'redisStore', 'runScriptWith'],
+  './postgres': ['createTable', 'postgresStore', 'postgresTable'],
   './http': [
     ...['anonymous', 'byHeader', 'byIp', 'byRoute', 'byUser', 'combine', 'denial', 'firstOf', 'gate', 'headerWriter'],
     ...['parseRateLimit', 'pathReadings', 'rateLimitHeaders', 'rateLimitedFetch'],

@@ -17,12 +17,17 @@ const CANNOT_CONNECT = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREAC
 
 export class ClientWatch {
   readonly #client: object;
+  /** What it is a client of, and what took it: for the warning. */
+  readonly #engine: string;
+  readonly #path: string;
   readonly #listeners = new Set<(error: unknown) => void>();
   #hasFailed = false;
   #hasWarned = false;
 
-  constructor(client: object) {
+  constructor(client: object, engine: string, path: string) {
     this.#client = client;
+    this.#engine = engine;
+    this.#path = path;
     (client as Emitter).on?.('error', (error) => this.#heard(error));
   }
 
@@ -50,8 +55,8 @@ export class ClientWatch {
     emitWarning(
       new SluiceError({
         code: 'SLUICE_CLIENT_ERROR',
-        path: 'redisStore(client)',
-        message: `The Redis client reported an error that nothing else listens to: ${textOf(error)} Add client.on('error', (error) => { ... }) where the client is made.`,
+        path: this.#path,
+        message: `The ${this.#engine} client reported an error that nothing else listens to: ${textOf(error)} Add client.on('error', (error) => { ... }) where the client is made.`,
         cause: error,
       }),
     );
@@ -61,10 +66,10 @@ export class ClientWatch {
 const watches = new WeakMap<object, ClientWatch>();
 
 /** One for each client, however many stores it has. */
-export function watchOf(client: object): ClientWatch {
+export function watchOf(client: object, engine = 'Redis', path = 'redisStore(client)'): ClientWatch {
   const known = watches.get(client);
   if (known !== undefined) return known;
-  const watch = new ClientWatch(client);
+  const watch = new ClientWatch(client, engine, path);
   watches.set(client, watch);
   return watch;
 }
