@@ -1,7 +1,7 @@
 /** The library's front door: policies, the limiter, the embedded store. */
 export type { AcquireOptions } from './limiter/acquire.ts';
 export type { ChangeResult, RefundOptions } from './limiter/changes.ts';
-export type { AttemptOptions, ContextOption, PolicyChoice } from './limiter/core.ts';
+export type { AttemptOptions, ContextOption, PolicyChoice, PolicyOptions, WithContext } from './limiter/core.ts';
 export type { Cost, Costs } from './limiter/costs.ts';
 export type { AttemptEntry } from './limiter/entries.ts';
 export type { Hold, ReserveOptions, Settlement } from './limiter/hold.ts';
@@ -10,6 +10,7 @@ export {
   type HistoryOptions,
   type Limiter,
   type LimiterOptions,
+  type LimiterSettings,
   limiterOver,
 } from './limiter/limiter.ts';
 export type { Sleep, Timers } from './limiter/sleep.ts';
@@ -23,8 +24,9 @@ export { type Clock, type ManualClock, manualClock, systemClock } from './model/
 export type { Decision, HistoryEntry, RateLimitResult, Source } from './model/decision.ts';
 export { type Duration, type DurationUnit, parseDuration, parseRate, type Rate } from './model/duration.ts';
 export { type ErrorCode, type ErrorKind, SluiceError } from './model/errors.ts';
-export type { Policy } from './model/policy.ts';
+export type { NameOption, Policy } from './model/policy.ts';
 export type { Store } from './model/store.ts';
 export { algorithms, type CheckPolicyOptions, checkPolicy, policyMistakes } from './policies/check-policy.ts';
+export { type NothingPolicy, nothing, type UnlimitedPolicy, unlimited } from './policies/fixed.ts';
 export * from './policies/functions.generated.ts';
 export { type CreateLimiterOptions, createLimiter } from './presets/create-limiter.ts';

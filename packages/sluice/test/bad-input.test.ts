@@ -122,7 +122,7 @@ const wrongFields: Definition[] = FACTORIES.flatMap(([name, make, good, { limits
       ['algorithm'],
       ['x'],
       'SLUICE_INVALID_POLICY',
-      unknownField('algorithm', `The fields are name, ${fields.join(', ')}.`),
+      unknownField('algorithm', `The fields are name, ${fields.join(', ')}, visible.`),
     ),
     ...[...BAD_OPTIONS, undefined].map((options): Definition => {
       return [`${name}(${write(options)})`, () => make(options), 'SLUICE_INVALID_POLICY', name, 'an object of options'];
@@ -246,9 +246,13 @@ const limiters: Definition[] = [
       'policy, policies, store',
     ];
   }),
-  ['neither', () => createLimiter({}), ...eitherOr('neither')],
-  ['neither but undefined', () => createLimiter({ policy: undefined, policies: undefined }), ...eitherOr('neither')],
-  ['both', () => createLimiter({ policy, policies: [policy] }), ...eitherOr('both')],
+  ['neither', () => createLimiter(bad({})), ...eitherOr('neither')],
+  [
+    'neither but undefined',
+    () => createLimiter(bad({ policy: undefined, policies: undefined })),
+    ...eitherOr('neither'),
+  ],
+  ['both', () => createLimiter(bad({ policy, policies: [policy] })), ...eitherOr('both')],
   ['no policies', () => createLimiter({ policies: [] }), 'SLUICE_INVALID_POLICY', 'policies', '1 to 64 policies'],
   [
     'too many policies',
@@ -826,7 +830,7 @@ describe('a policy function with a bad answer rejects before anything is spent',
     ['undefined', undefined, 'SLUICE_INVALID_POLICY', '', 'a policy'],
     ['null', null, 'SLUICE_INVALID_POLICY', '', 'a policy'],
     ['the name of a policy', 'free', 'SLUICE_INVALID_POLICY', '', 'a policy'],
-    ['a promise of a policy', Promise.resolve(policy), 'SLUICE_INVALID_POLICY', '', 'a policy', 'a promise'],
+    ['a promise of no policy', Promise.resolve(5), 'SLUICE_INVALID_POLICY', '', 'a policy', '5'],
     ['promises of policies', [Promise.resolve(policy)], 'SLUICE_INVALID_POLICY', '[0]', 'a policy', 'a promise'],
     ['an empty array', [], 'SLUICE_INVALID_POLICY', '', '1 to 64 policies', 'an empty array'],
     ['an array in an array', [policy, [policy]], 'SLUICE_INVALID_POLICY', '[1]', ONE_POLICY, 'an array of 1 item'],
@@ -857,10 +861,10 @@ describe('a policy function with a bad answer rejects before anything is spent',
 
   test.each(rows)('%s', async (_, choice, verb, [, answer, code, path, ...said]) => {
     const log = slidingWindowLog({ limit: 10, window: '1m' });
-    const limiter = createLimiter<{ answer: unknown }>({
-      [choice]: ({ answer } = { answer: [policy, log] }) => bad(answer),
-      store: memoryStore({ clock: manualClock(60_000) }),
-    });
+    const chosen = ({ answer }: { answer: unknown } = { answer: [policy, log] }) => bad(answer);
+    const limiter: Limiter = createLimiter(
+      bad({ [choice]: chosen, store: memoryStore({ clock: manualClock(60_000) }) }),
+    );
     await limiter.attempt('user:42', { cost: 3 });
     const before = await limiter.peek('user:42');
     const error = await rejectionOf(() => limiter[verb]('user:42', { context: { answer } }));
@@ -869,10 +873,10 @@ describe('a policy function with a bad answer rejects before anything is spent',
     expect(before.remaining).toBe(7);
   });
 
-  test.each(CHOICES)('%s: async', async (choice) => {
-    const limiter = createLimiter({ [choice]: async () => policy });
+  test.each(CHOICES)('%s: asynchronous', async (choice) => {
+    const limiter: Limiter = createLimiter(bad({ [choice]: async () => 5 }));
     const error = await rejectionOf(() => limiter.attempt('user:42'));
-    expectMistake(error, 'SLUICE_INVALID_POLICY', `${choice}(context)`, 'a policy', 'a promise');
+    expectMistake(error, 'SLUICE_INVALID_POLICY', `${choice}(context)`, 'a policy', '5');
   });
 });
 
@@ -881,12 +885,11 @@ describe('a policy function that needs a context and gets none says so', () => {
 
   test.each(rows)('%s, %s', async (choice, verb) => {
     const called: unknown[] = [];
-    const limiter = createLimiter<{ plan: string }>({
-      [choice]: ({ plan }: { plan: string }) => {
-        called.push(plan);
-        return slidingWindowLog({ limit: 10, window: '1m' });
-      },
-    });
+    const chosen = ({ plan }: { plan: string }) => {
+      called.push(plan);
+      return slidingWindowLog({ limit: 10, window: '1m' });
+    };
+    const limiter: Limiter = createLimiter(bad({ [choice]: chosen }));
     for (const options of [undefined, {}, { context: undefined }]) {
       const error = await rejectionOf(() => limiter[verb]('user:42', options));
       expectMistake(error, 'SLUICE_INVALID_OPTION', 'context', 'the context that the policies', 'undefined');
@@ -897,19 +900,19 @@ describe('a policy function that needs a context and gets none says so', () => {
   });
 
   test.each(CHOICES)('%s: unless it needs none', async (choice) => {
-    const withDefault = createLimiter<string>({
-      [choice]: (plan = 'free') => tokenBucket({ capacity: plan.length, refillRate: 1 }),
-    });
+    const withDefault = createLimiter<string | undefined>(
+      bad({ [choice]: (plan = 'free') => tokenBucket({ capacity: plan.length, refillRate: 1 }) }),
+    );
     expect((await withDefault.attempt('user:42')).limit).toBe(4);
     expect((await withDefault.attempt('user:42', { context: 'business' })).limit).toBe(8);
-    const withOptional = createLimiter<string>({
-      [choice]: (plan?: string) => (plan === undefined ? policy : bad(plan)),
-    });
+    const withOptional = createLimiter<string | undefined>(
+      bad({ [choice]: (plan?: string) => (plan === undefined ? policy : bad(plan)) }),
+    );
     expect((await withOptional.attempt('user:42')).limit).toBe(10);
-    const withoutContext = createLimiter({ [choice]: () => policy });
+    const withoutContext = createLimiter(bad({ [choice]: () => policy }));
     expect((await withoutContext.attempt('user:42')).limit).toBe(10);
     for (const context of [null, 0, '', false]) {
-      const limiter = createLimiter<unknown>({ [choice]: (plan: unknown) => (plan === context ? policy : bad(plan)) });
+      const limiter = createLimiter(bad({ [choice]: (plan: unknown) => (plan === context ? policy : bad(plan)) }));
       expect((await limiter.attempt('user:42', { context })).limit).toBe(10);
     }
   });

@@ -16,6 +16,7 @@ import {
   leakyBucket,
   manualClock,
   memoryStore,
+  nothing,
   type Policy,
   type Rate,
   type RateLimitResult,
@@ -23,6 +24,7 @@ import {
   slidingWindowLog,
   systemClock,
   tokenBucket,
+  unlimited,
 } from '../src/index.ts';
 import { redisStore as overIoredis } from '../src/presets/ioredis.ts';
 import { redisStore as overNodeRedis } from '../src/presets/node-redis.ts';
@@ -152,8 +154,14 @@ const compiled: Readonly<Record<string, (limiter: Limiter) => unknown>> = {
     createLimiter({ policy, store: { place: { isShared: true } } }),
     // @ts-expect-error: a store that answers with something else
     createLimiter({ policy, store: { ask: () => true } }),
-    // @ts-expect-error: an async function
-    createLimiter({ policy: async () => policy }),
+    // @ts-expect-error: no policy
+    createLimiter({}),
+    // @ts-expect-error: no policy, beside a store
+    createLimiter({ store: memoryStore() }),
+    // @ts-expect-error: both
+    createLimiter({ policy, policies: [policy] }),
+    // @ts-expect-error: an asynchronous function that answers with no policy
+    createLimiter({ policy: async () => 5 }),
     // @ts-expect-error: one under the name of several
     createLimiter({ policies: policy }),
     // @ts-expect-error: a client is not a store
@@ -181,6 +189,45 @@ const compiled: Readonly<Record<string, (limiter: Limiter) => unknown>> = {
     // @ts-expect-error: by how much?
     manualClock().advance(),
   ],
+
+  'a context that is missing': () => {
+    const byPlan = createLimiter({ policy: (plan: 'free' | 'paid') => (plan === 'free' ? nothing() : unlimited()) });
+    return [
+      // @ts-expect-error: no context
+      byPlan.attempt('user:42'),
+      // @ts-expect-error: no context beside a cost
+      byPlan.attempt('user:42', { cost: 5 }),
+      // @ts-expect-error: no context
+      byPlan.attempt('user:42', { context: undefined }),
+      // @ts-expect-error: another context
+      byPlan.peek('user:42', { context: 'business' }),
+      // @ts-expect-error: no context
+      byPlan.refund('user:42'),
+      // @ts-expect-error: no context
+      byPlan.block('user:42', '1m'),
+      // @ts-expect-error: no context
+      byPlan.reserve('user:42', { cost: 5 }),
+      // @ts-expect-error: no context
+      byPlan.acquire('user:42'),
+      // @ts-expect-error: no context
+      byPlan.reset('user:42'),
+    ];
+  },
+
+  'contexts that may be left out, or are there': () => {
+    const byPlan = createLimiter({ policy: async (plan: string) => (plan === 'free' ? policy : unlimited()) });
+    const byMaybe = createLimiter({ policies: (plan?: string) => (plan === 'free' ? [policy] : [unlimited()]) });
+    const limiters: Limiter[] = [byMaybe, byPlan as Limiter];
+    return [
+      ...limiters,
+      byPlan.attempt('user:42', { context: 'free', cost: 5 }),
+      byPlan.attempt([{ key: 'user:42', policy }]),
+      byMaybe.attempt('user:42'),
+      byMaybe.attempt('user:42', { cost: 5 }),
+      createLimiter({ policy: () => policy }).attempt('user:42'),
+      createLimiter({ policy: async () => [policy] }).attempt('user:42'),
+    ];
+  },
 
   'wrong attempts': (limiter) => [
     // @ts-expect-error: no key

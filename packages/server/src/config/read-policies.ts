@@ -1,5 +1,5 @@
 /** The section `policies`: each entry is a policy as the library takes it, with plans and a shadow flag beside its numbers. */
-import { checkPolicy, type Policy, policyMistakes, tokenBucket } from 'sluice';
+import { checkPolicy, type NameOption, nothing, type Policy, policyMistakes, tokenBucket, unlimited } from 'sluice';
 import { NUMBER_NAMES, NUMBERS } from '../files/algorithms.ts';
 import { type Fields, isFields, kindOf, readFlag } from '../files/fields.ts';
 import type { Path, Problems } from '../files/problem.ts';
@@ -76,10 +76,22 @@ function readPlans(value: unknown, base: Fields, path: Path, problems: Problems)
   return plans;
 }
 
+/** What may stand in the place of numbers. */
+export const WORDS = ['unlimited', 'nothing'] as const;
+
+function isWord(value: unknown): value is (typeof WORDS)[number] {
+  return WORDS.includes(value as (typeof WORDS)[number]);
+}
+
 /** The same policy with other numbers. Problems of the base are told where the base is. */
 export function withNumbers(base: Fields, numbers: unknown, path: Path, problems: Problems): Policy | undefined {
+  if (isWord(numbers)) {
+    const { name, visible } = base as NameOption;
+    return numbers === 'unlimited' ? unlimited({ name, visible }) : nothing({ name, visible });
+  }
   if (!isFields(numbers) || Object.keys(numbers).length === 0) {
-    problems.add(path, `expected numbers to change (${NUMBER_NAMES.join(', ')}), got ${kindOf(numbers)}`);
+    const expected = `numbers to change (${NUMBER_NAMES.join(', ')}), or ${WORDS.join(' or ')}`;
+    problems.add(path, `expected ${expected}, got ${kindOf(numbers)}`);
     return undefined;
   }
   for (const field of Object.keys(numbers)) {

@@ -6,7 +6,7 @@ import type { Field } from 'sluice/algorithm';
 import { ALGORITHM_NAMES, fieldsOf, isNumber, NUMBERS } from '../files/algorithms.ts';
 import { JWT_ALGORITHMS } from './jwt.ts';
 import { MOMENT } from './read-overrides.ts';
-import { POLICY_NAME } from './read-policies.ts';
+import { POLICY_NAME, WORDS } from './read-policies.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -62,12 +62,18 @@ function mapOf(properties: Schema, required: readonly string[] = []): Schema {
 
 function policySchema(algorithm: string): Schema {
   const fields = fieldsOf(algorithm);
-  const changed = { ...mapOf(fieldSchemas(fields.filter(([, field]) => isNumber(field)))), minProperties: 1 };
+  const numbers = { ...mapOf(fieldSchemas(fields.filter(([, field]) => isNumber(field)))), minProperties: 1 };
+  const changed = { oneOf: [numbers, { enum: WORDS }] };
   return mapOf(
     {
       algorithm: { const: algorithm },
       ...fieldSchemas(fields),
-      plans: { type: 'object', description: 'Other numbers by plan.', additionalProperties: changed },
+      plans: {
+        type: 'object',
+        description: 'Other numbers by plan, or unlimited, or nothing.',
+        additionalProperties: changed,
+      },
+      visible: { type: 'boolean', description: 'false keeps it out of headers and of the body of a 429.' },
       shadow: { type: 'boolean', description: 'Count and report, and never deny.' },
     },
     ['algorithm', ...fields.filter(([, field]) => isRequired(field)).map(([name]) => name)],
@@ -118,7 +124,7 @@ const OVERRIDE: Schema = mapOf(
   {
     key: text('Whose, exactly as the state is kept: `sluice explain` says it.'),
     policy: text('The name of a policy.'),
-    limits: { ...mapOf(numberSchemas()), minProperties: 1 },
+    limits: { oneOf: [{ ...mapOf(numberSchemas()), minProperties: 1 }, { enum: WORDS }] },
     until: { type: 'string', pattern: MOMENT.source },
     reason: text('For people.'),
   },

@@ -10,5 +10,5 @@ export function policyText(policy: Policy): string {
     if (kind === 'duration') return `${name} ${exactTime(Number(value))}`;
     return `${name} ${kind === 'rate' ? rateText(Number(value)) : value}`;
   });
-  return `${policy.algorithm} ${text.join(', ')}`;
+  return `${policy.algorithm} ${text.join(', ')}`.trim();
 }

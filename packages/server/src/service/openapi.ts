@@ -51,8 +51,11 @@ const ABOUT_POLICIES: Schema = {
 const DECISION: Schema = {
   policy: { type: 'string' },
   allowed: { type: 'boolean' },
-  limit: NUMBER,
-  remaining: { ...NUMBER, description: 'Whole units that would be allowed right now.' },
+  limit: { ...NUMBER_OR_NULL, description: 'Null when it is unlimited.' },
+  remaining: {
+    ...NUMBER_OR_NULL,
+    description: 'Whole units that would be allowed right now. Null when it is unlimited.',
+  },
   retryAfter: {
     ...NUMBER_OR_NULL,
     description:

@@ -12,11 +12,13 @@ export function resultsJson(answer: object): string {
 
 function resultJson(value: object): string {
   const result = value as RateLimitResult;
-  if (result.decisions?.length !== 1 || result.key !== undefined) return JSON.stringify(value);
+  if (result.decisions?.length !== 1 || result.key !== undefined || result.decisions[0]!.visible === false) {
+    return JSON.stringify(value);
+  }
   const { allowed, limit, remaining, retryAfter, resetAfter, resetAt, delay } = result;
   const policy = quoted(result.policy);
   const source = quoted(result.source);
-  const numbers = `"limit":${limit},"remaining":${remaining},"retryAfter":${seconds(retryAfter)},"resetAfter":${seconds(resetAfter)},"resetAt":${seconds(resetAt)},"delay":${seconds(delay)}`;
+  const numbers = `"limit":${finite(limit)},"remaining":${finite(remaining)},"retryAfter":${seconds(retryAfter)},"resetAfter":${seconds(resetAfter)},"resetAt":${seconds(resetAt)},"delay":${seconds(delay)}`;
   return `{"allowed":${allowed},${numbers},"policy":${policy},"decisions":[{"policy":${policy},"allowed":${allowed},${numbers}}],"source":${source}}`;
 }
 
@@ -29,6 +31,11 @@ const THREE_DIGITS = Array.from({ length: 1000 }, (_, number) => String(number).
 const WITHOUT_ZEROS = THREE_DIGITS.map((digits) => digits.replace(/0+$/, ''));
 /** Below this, numbers lie closer together than microseconds do: whichever is nearest to one has its digits, and no shorter ones. */
 const MOST_SECONDS = 2 ** 32;
+
+/** What is unlimited has an infinite limit, for which JSON has no number. */
+function finite(value: number): number | null {
+  return value === Number.POSITIVE_INFINITY ? null : value;
+}
 
 /** JSON has no Infinity, which is when a cost fits that never does. */
 export function seconds(value: number | null): string {

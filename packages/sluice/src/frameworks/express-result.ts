@@ -2,10 +2,10 @@
  * `request.rateLimit` in Express, as a getter of Express's own requests like its `ip` and `path`. Express changes the prototype of every
  * request, which gives each a hidden class of its own: a new property on it makes another class, and more garbage (docs/decisions/0018).
  */
-import type { RateLimitResult } from '../model/decision.ts';
+import type { RequestResult } from '../http/gate.ts';
 
 interface Limited {
-  rateLimit?: RateLimitResult | undefined;
+  rateLimit?: RequestResult | undefined;
 }
 
 const NAME = 'rateLimit';
@@ -14,7 +14,7 @@ const results = new WeakMap<object, unknown>();
 const known = new WeakMap<object, boolean>();
 const withGetter = new WeakSet<object>();
 
-export function setResult(request: Limited, result: RateLimitResult | undefined): void {
+export function setResult(request: Limited, result: RequestResult | undefined): void {
   const prototype: object = Object.getPrototypeOf(request);
   if (known.get(prototype) ?? prepare(prototype)) results.set(request, result);
   else request.rateLimit = result;

@@ -1,8 +1,9 @@
 /** `sluice/express`: a middleware for Express 5 and 4, for an app, a router or a single route. */
+
 import type { NextFunction, Request, RequestHandler } from 'express';
+import type { RequestResult } from '../http/gate.ts';
 import { plainPath } from '../http/path-readings.ts';
 import type { ClientAddress } from '../http/request-view.ts';
-import type { RateLimitResult } from '../model/decision.ts';
 import { proceed } from '../model/maybe-promise.ts';
 import { setResult } from './express-result.ts';
 import { OriginalView, pass } from './node-http.ts';
@@ -14,7 +15,7 @@ declare global {
   namespace Express {
     interface Request {
       /** What the innermost `rateLimit` was told; undefined when it was skipped. */
-      rateLimit?: RateLimitResult | undefined;
+      rateLimit?: RequestResult | undefined;
     }
   }
 }

@@ -11,9 +11,8 @@ import type {
   preParsingHookHandler,
   RouteOptions,
 } from 'fastify';
-import type { GateDecision } from '../http/gate.ts';
+import type { GateDecision, RequestResult } from '../http/gate.ts';
 import type { ClientAddress } from '../http/request-view.ts';
-import type { RateLimitResult } from '../model/decision.ts';
 import { either } from '../model/maybe-promise.ts';
 import { checkFlag, invalidOption } from '../model/options.ts';
 import { watchEarlierRoutes } from './earlier-routes.ts';
@@ -40,7 +39,7 @@ export type HookName = (typeof HOOKS)[number];
 declare module 'fastify' {
   interface FastifyRequest {
     /** What the limit of this route was told; undefined when it has none or was skipped. */
-    rateLimit?: RateLimitResult | undefined;
+    rateLimit?: RequestResult | undefined;
   }
   interface FastifyContextConfig {
     /** The limit of this route, over the options of the plugin; false for none. */

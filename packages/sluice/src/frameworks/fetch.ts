@@ -2,9 +2,9 @@
  * `sluice/fetch`: around any `(request) => response`: Bun.serve, Deno.serve, workers, route handlers and middleware of Next.js.
  * Whatever the runtime passes beside the request is passed on.
  */
+import type { RequestResult } from '../http/gate.ts';
 import type { HeaderValues } from '../http/headers.ts';
 import type { ClientAddress } from '../http/request-view.ts';
-import type { RateLimitResult } from '../model/decision.ts';
 import type { MaybePromise } from '../model/maybe-promise.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
 import { checkPeerOption, peerOf } from './peer.ts';
@@ -71,10 +71,10 @@ export function rateLimit<Req extends Request = Request, Context = unknown>(
     };
 }
 
-const results = new WeakMap<Request, RateLimitResult>();
+const results = new WeakMap<Request, RequestResult>();
 
 /** What the innermost `rateLimit` around a handler was told; undefined when it was skipped. */
-export function rateLimitOf(request: Request): RateLimitResult | undefined {
+export function rateLimitOf(request: Request): RequestResult | undefined {
   return results.get(request);
 }
 

@@ -2,10 +2,9 @@
 import type { Env, Context as HonoContext, MiddlewareHandler, Next } from 'hono';
 import type { StatusCode } from 'hono/utils/http-status';
 import type { Denial } from '../http/denial.ts';
-import type { GateDecision } from '../http/gate.ts';
+import type { GateDecision, RequestResult } from '../http/gate.ts';
 import { type HeaderValues, NO_HEADERS } from '../http/headers.ts';
 import type { ClientAddress } from '../http/request-view.ts';
-import type { RateLimitResult } from '../model/decision.ts';
 import { proceed } from '../model/maybe-promise.ts';
 import { type NodeRequest, type NodeResponse, nodeHeader, setHeaders } from './node-http.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
@@ -14,7 +13,7 @@ import { checkPeerOption, type Peer, peerOf } from './peer.ts';
 declare module 'hono' {
   interface ContextVariableMap {
     /** What the innermost `rateLimit` was told; undefined when it was skipped. */
-    rateLimit: RateLimitResult | undefined;
+    rateLimit: RequestResult | undefined;
   }
 }
 

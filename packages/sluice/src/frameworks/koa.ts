@@ -1,8 +1,9 @@
 /** `sluice/koa`: a middleware for Koa 3 and 2. */
+
 import type { Context as KoaContext, Middleware } from 'koa';
+import type { RequestResult } from '../http/gate.ts';
 import type { HeaderValues } from '../http/headers.ts';
 import type { ClientAddress } from '../http/request-view.ts';
-import type { RateLimitResult } from '../model/decision.ts';
 import { concludeOnClose, OriginalView } from './node-http.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
 import { koaClient } from './proxy-trust.ts';
@@ -10,7 +11,7 @@ import { koaClient } from './proxy-trust.ts';
 declare module 'koa' {
   interface DefaultState {
     /** What the innermost `rateLimit` was told; undefined when it was skipped. */
-    rateLimit?: RateLimitResult | undefined;
+    rateLimit?: RequestResult | undefined;
   }
 }
 

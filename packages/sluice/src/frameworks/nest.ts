@@ -2,6 +2,7 @@
  * `sluice/nest`: a module, a guard and two decorators for Nest 11, over Express or Fastify. The only file of the library that imports
  * a peer when it runs: Nest knows what it injects and what it catches by its own classes.
  */
+
 import {
   type ArgumentsHost,
   type CanActivate,
@@ -18,8 +19,8 @@ import {
 } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, Reflector } from '@nestjs/core';
 import type { Denial } from '../http/denial.ts';
+import type { RequestResult } from '../http/gate.ts';
 import type { ClientAddress } from '../http/request-view.ts';
-import type { RateLimitResult } from '../model/decision.ts';
 import type { MaybePromise } from '../model/maybe-promise.ts';
 import { checkFunction } from '../model/options.ts';
 import type { Store } from '../model/store.ts';
@@ -47,7 +48,7 @@ export interface NestRequest extends Partial<NodeRequest> {
   /** Fastify */
   readonly routeOptions?: { readonly url?: string | undefined } | undefined;
   /** What the limit of this handler was told; undefined when it has none or was skipped. */
-  rateLimit?: RateLimitResult | undefined;
+  rateLimit?: RequestResult | undefined;
 }
 
 interface NestExchange {
@@ -112,9 +113,9 @@ export class RateLimitException extends HttpException {
   /** The response that is sent, unless a filter of yours sends another. */
   readonly denial: Denial;
   /** Undefined when the request does not say who is calling (401). */
-  readonly result: RateLimitResult | undefined;
+  readonly result: RequestResult | undefined;
 
-  constructor(denial: Denial, result: RateLimitResult | undefined) {
+  constructor(denial: Denial, result: RequestResult | undefined) {
     super(denial.body, denial.status);
     this.denial = denial;
     this.result = result;

@@ -1,8 +1,9 @@
 /** `sluice/node`: around a listener of a bare `node:http` server, for requests and for upgrades to WebSocket. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Denial } from '../http/denial.ts';
-import type { RateLimitResult } from '../model/decision.ts';
+import type { RequestResult } from '../http/gate.ts';
 import { Kind, type SluiceError } from '../model/errors.ts';
 import { invalidOption } from '../model/options.ts';
 import { NodeView, pass, send } from './node-http.ts';
@@ -10,7 +11,7 @@ import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts
 import { type OutcomeOptions, warnOfError } from './outcome.ts';
 
 /** A request that was let through, and what the innermost `rateLimit` was told; undefined when it was skipped. */
-export type LimitedRequest = IncomingMessage & { rateLimit?: RateLimitResult | undefined };
+export type LimitedRequest = IncomingMessage & { rateLimit?: RequestResult | undefined };
 /** What `rateLimit` takes. */
 export type NodeRateLimitOptions<Context = unknown> = RateLimitOptions<IncomingMessage, Context>;
 /** A listener of `http.createServer`. `request.rateLimit` is what the request was told. */

@@ -13,7 +13,7 @@ import { checkOptionNames } from '../model/options.ts';
 import type { Policy } from '../model/policy.ts';
 import { checkStore, type Store } from '../model/store.ts';
 import type { Warn } from '../model/warnings.ts';
-import { createLimiter } from '../presets/create-limiter.ts';
+import { type CreateLimiterOptions, createLimiter } from '../presets/create-limiter.ts';
 import { warnOfCluster } from './cluster.ts';
 import { countedAs } from './counting.ts';
 import { mistake, refuseOtherNames, refuseWithoutBraces } from './other-names.ts';
@@ -120,7 +120,7 @@ function limiterOf<Native, Context>(
     );
   }
   const own = store === undefined ? commonStore : checkStore(store, `${path}.store`);
-  const chosen = limiter ?? createLimiter({ policy, policies, store: own });
+  const chosen = limiter ?? createLimiter({ policy, policies, store: own } as CreateLimiterOptions<Context>);
   warnOfCluster(chosen, `${path}.${limiter === undefined ? 'policy' : 'limiter'}`, onWarning);
   return chosen;
 }

@@ -3,7 +3,7 @@
  * reserved and the truth settled (`settle`). A request that got no response at all counts as it is: otherwise a client that hangs
  * up before the answer would never be limited.
  */
-import type { GateDecision, Spent } from '../http/gate.ts';
+import type { GateDecision, RequestResult, Spent } from '../http/gate.ts';
 import type { RefundOptions } from '../limiter/changes.ts';
 import type { AttemptOptions } from '../limiter/core.ts';
 import type { Cost } from '../limiter/costs.ts';
@@ -22,7 +22,7 @@ export interface Outcome<Native> {
   /** Of the response that was sent. */
   readonly status: number;
   readonly view: NativeView<Native>;
-  readonly result: RateLimitResult;
+  readonly result: RequestResult;
 }
 
 /** Options about how a request ended, for limits that depend on it. */
@@ -53,21 +53,22 @@ export function conclusionOf<Native, Context>(
 ): Conclude<Native> | undefined {
   checkOutcomeOptions(options, path);
   const { countOnly, settle, onError = warnOfError } = options;
+  const { refund } = limiter as Limiter;
   if (countOnly === undefined && settle === undefined) return undefined;
   return async ({ result, spent }, view, status) => {
     if (result === undefined || spent === undefined) return;
     try {
       const outcome = { status, view, result };
-      if (settle !== undefined) await holds.get(result)?.commit(await settle(outcome));
-      else if (!(await countOnly!(outcome))) await limiter.refund(spent.key, refundOf(spent, result));
+      if (settle !== undefined) await holds.get(result.decisions)?.commit(await settle(outcome));
+      else if (!(await countOnly!(outcome))) await refund(spent.key, refundOf(spent, result));
     } catch (error) {
       onError(error);
     }
   };
 }
 
-function refundOf<Context>({ cost, context }: Spent, result: RateLimitResult): RefundOptions<Context> {
-  return { cost, of: result, context: context as Context };
+function refundOf({ cost, context }: Spent, result: RateLimitResult): RefundOptions<unknown> {
+  return { cost, of: result, context };
 }
 
 function checkOutcomeOptions<Native>(options: OutcomeOptions<Native>, path: string): void {
@@ -81,17 +82,17 @@ function checkOutcomeOptions<Native>(options: OutcomeOptions<Native>, path: stri
   if (settle === undefined) throw invalidOption(`${path}.settleWithin`, 'settle beside it', new Kind('none'));
 }
 
-/** What was reserved for a request, by what its attempt was told. */
-const holds = new WeakMap<RateLimitResult, Hold<Cost>>();
+/** What was reserved for a request, by what its attempt was told. The gate makes a result of its own, with the key, around the same decisions. */
+const holds = new WeakMap<RateLimitResult['decisions'], Hold<Cost>>();
 
 /** The limiter as a gate is to see it that reserves: an attempt is a hold, to be settled when the request ends. */
 export function reserving<Context>(limiter: Limiter<Context>, ttl: Duration | undefined): Limiter<Context> {
   const attempt = async (key: string, options?: AttemptOptions<Context>): Promise<RateLimitResult> => {
-    const hold = await limiter.reserve(key, { ...options, ttl });
-    if (hold.allowed) holds.set(hold.result, hold);
+    const hold = await (limiter as Limiter).reserve(key, { ...options, ttl });
+    if (hold.allowed) holds.set(hold.result.decisions, hold);
     return hold.result;
   };
-  return { ...limiter, attempt: attempt as Limiter<Context>['attempt'] };
+  return { ...limiter, attempt: attempt as unknown as Limiter<Context>['attempt'] };
 }
 
 /** As for warnings about the setup. */

@@ -3,7 +3,7 @@
  * problem (RFC 9457) that also has the two members most clients look for, `error` and `message`. It is the same whatever `Accept` says;
  * clients that ask for plain JSON get it under that type.
  */
-import type { RateLimitResult } from '../model/decision.ts';
+import type { Decision, RateLimitResult } from '../model/decision.ts';
 import { checkOptionNames, invalidOption } from '../model/options.ts';
 import { preferred } from './accept.ts';
 import { type HeaderValues, NO_HEADERS, retryAfterSeconds } from './headers.ts';
@@ -38,15 +38,16 @@ export function denial(result: RateLimitResult, options: DenialOptions = {}): De
 export function denialOf(result: RateLimitResult, accept: string | undefined, rateLimit: HeaderValues): Denial {
   const reason = failsClosed(result) ? REDUCED_CAPACITY : QUOTA_EXCEEDED;
   const seconds = retryAfterSeconds(result);
-  const message = `${reason.message} ${advice(seconds)}`;
-  const violated = { 'violated-policies': result.decisions.filter(({ allowed }) => !allowed).map(nameOfPolicy) };
+  const message = `${reason.message} ${advice(seconds, result.limit)}`;
+  const violated = { 'violated-policies': namesOf(result.decisions) };
   const denied = problemOf(accept, { ...reason, message }, reason === QUOTA_EXCEEDED ? violated : {});
   const retryAfter = seconds === undefined ? NO_HEADERS : { 'Retry-After': `${seconds}` };
   return { ...denied, headers: { ...rateLimit, ...denied.headers, ...retryAfter } };
 }
 
-function nameOfPolicy({ policy }: { readonly policy: string }): string {
-  return policy;
+/** Of those that deny and that clients are to read about. */
+function namesOf(decisions: readonly Decision[]): readonly string[] {
+  return decisions.filter(({ allowed, visible }) => !allowed && visible !== false).map(({ policy }) => policy);
 }
 
 export interface Problem {
@@ -122,7 +123,8 @@ const REDUCED_CAPACITY: Problem = {
   message: 'Temporarily unavailable.',
 };
 
-function advice(seconds: number | undefined): string {
+function advice(seconds: number | undefined, limit: number): string {
+  if (limit === 0) return 'Nothing is allowed here.';
   if (seconds === undefined) return 'This request costs more than its limit ever allows.';
   return `Retry after ${seconds} second${seconds === 1 ? '' : 's'}.`;
 }

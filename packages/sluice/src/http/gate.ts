@@ -6,7 +6,7 @@
 import type { AttemptOptions } from '../limiter/core.ts';
 import { type Cost, checkCost, isByName } from '../limiter/costs.ts';
 import type { Limiter } from '../limiter/limiter.ts';
-import type { RateLimitResult } from '../model/decision.ts';
+import type { Decision, RateLimitResult, Source } from '../model/decision.ts';
 import { Kind, SluiceError, wrong } from '../model/errors.ts';
 import { type MaybePromise, proceed } from '../model/maybe-promise.ts';
 import { checkFunction, checkOptionNames, invalidOption } from '../model/options.ts';
@@ -62,16 +62,25 @@ export interface GateOptions<Native = unknown, Context = unknown> {
 /** Called with the response that would be sent, the request and the result. */
 export type OnDenied<Native = unknown> = (
   denial: Denial,
-  about: { readonly view: RequestView<Native>; readonly result: RateLimitResult },
+  about: { readonly view: RequestView<Native>; readonly result: RequestResult },
   // biome-ignore lint/suspicious/noConfusingVoidType: a handler that only logs gives nothing back.
 ) => MaybePromise<Denial | undefined | void>;
+
+/** What a request was told, and who it was. */
+export interface RequestResult extends RateLimitResult {
+  /**
+   * Whose request it is, as the key function said: `limiter.refund(result.key, { of: result })`, `limiter.block(result.key, '10m')`. JSON does not
+   * show it, because it may be a secret.
+   */
+  readonly key: string;
+}
 
 /** What the adapter has to do. */
 export type GateDecision =
   | {
       readonly allowed: true;
       /** For the handlers of the request; undefined when it was skipped. */
-      readonly result: RateLimitResult | undefined;
+      readonly result: RequestResult | undefined;
       /** To set on the response, whatever becomes of it. */
       readonly headers: HeaderValues;
       readonly spent: Spent | undefined;
@@ -79,7 +88,7 @@ export type GateDecision =
   | {
       readonly allowed: false;
       /** Undefined when nobody was asked, because the request does not say who is calling. */
-      readonly result: RateLimitResult | undefined;
+      readonly result: RequestResult | undefined;
       readonly response: Denial;
     };
 
@@ -126,7 +135,7 @@ export function gateOf<Native, Context>(
   const noteCounted = watchCounting(counting ?? limiter, warn);
   const answerMissing = missingAnswer(key, options.missing, warn);
 
-  const deny = async (view: RequestView<Native>, result: RateLimitResult): Promise<GateDecision> => {
+  const deny = async (view: RequestView<Native>, result: RequestResult): Promise<GateDecision> => {
     const denial = denialOf(result, view.header('accept'), write(result));
     return {
       allowed: false,
@@ -135,7 +144,8 @@ export function gateOf<Native, Context>(
     };
   };
 
-  const tell = (view: RequestView<Native>, spent: Spent, result: RateLimitResult): MaybePromise<GateDecision> => {
+  const tell = (view: RequestView<Native>, spent: Spent, told: RateLimitResult): MaybePromise<GateDecision> => {
+    const result = new KeyedResult(told, spent.key);
     if (!result.allowed) return deny(view, result);
     const decision: GateDecision = { allowed: true, result, headers: write(result), spent };
     return result.delay === null ? decision : sleep(Math.ceil(result.delay * 1e3)).then(() => decision);
@@ -167,11 +177,44 @@ export function gateOf<Native, Context>(
     });
 }
 
+/** A result with its key where JSON and logs do not show it: it may be a secret, such as an API key. */
+class KeyedResult implements RequestResult {
+  readonly allowed: boolean;
+  readonly limit: number;
+  readonly remaining: number;
+  readonly retryAfter: number | null;
+  readonly resetAfter: number;
+  readonly resetAt: number;
+  readonly delay: number | null;
+  readonly policy: string;
+  readonly decisions: readonly Decision[];
+  readonly source: Source;
+  readonly #key: string;
+
+  constructor(told: RateLimitResult, key: string) {
+    this.allowed = told.allowed;
+    this.limit = told.limit;
+    this.remaining = told.remaining;
+    this.retryAfter = told.retryAfter;
+    this.resetAfter = told.resetAfter;
+    this.resetAt = told.resetAt;
+    this.delay = told.delay;
+    this.policy = told.policy;
+    this.decisions = told.decisions;
+    this.source = told.source;
+    this.#key = key;
+  }
+
+  get key(): string {
+    return this.#key;
+  }
+}
+
 /** The short way of a limiter that has one: a promise costs more than the decision. */
 function promptAttempt<Context>(
   limiter: Limiter<Context>,
 ): (key: string, how: Attempt<Context>) => MaybePromise<RateLimitResult> {
-  return limiter.attempt.atOnce ?? ((key, how) => limiter.attempt(key, how));
+  return limiter.attempt.atOnce ?? ((key, how) => (limiter as Limiter).attempt(key, how));
 }
 
 const SKIPPED: GateDecision = Object.freeze({

@@ -12,6 +12,7 @@ import { MICROS_PER_SECOND } from '../model/duration.ts';
 import { Kind, type SluiceError } from '../model/errors.ts';
 import { checkOptionNames, invalidOption } from '../model/options.ts';
 import { type Policy, ruleOf } from '../model/policy.ts';
+import { resultOf } from '../model/result.ts';
 
 /** A form of rate limit headers: a draft of the IETF, or the X-RateLimit fields that came before. */
 export type HeaderDraft = 'draft-11' | 'draft-7' | 'draft-6' | 'legacy';
@@ -49,14 +50,26 @@ export function writerOf(policies: readonly Policy[], forms: readonly Form[]): H
   const [first, second, third] = forms;
   if (first === undefined) return () => NO_HEADERS;
   const linesFor = lineFinder(policies);
-  if (second === undefined) return (result) => first(result, linesFor(result.decisions));
+  if (second === undefined) return writing(first, linesFor);
   if (first === FORMS.legacy && second === FORMS['draft-11'] && third === undefined) {
-    return (result) => writeBoth(result, linesFor(result.decisions));
+    return writing(writeBoth, linesFor);
   }
+  return writing((result, lines) => Object.assign({}, ...forms.map((form) => form(result, lines))), linesFor);
+}
+
+/** Only what clients are to read about: of nothing else there are numbers in any form. */
+function writing(form: Form, linesFor: (decisions: readonly Decision[]) => Lines): HeaderWriter {
   return (result) => {
-    const lines = linesFor(result.decisions);
-    return Object.assign({}, ...forms.map((form) => form(result, lines)));
+    const { decisions, source } = result;
+    if (decisions.every(isShown)) return form(result, linesFor(decisions));
+    const shown = decisions.filter(isShown);
+    return shown.length === 0 ? NO_HEADERS : form(resultOf(shown, source), linesFor(shown));
   };
+}
+
+/** What is unlimited has no number that a header could have. */
+function isShown({ visible, limit }: Decision): boolean {
+  return visible !== false && limit !== Number.POSITIVE_INFINITY;
 }
 
 export function checkPolicies(policies: unknown, path: string): readonly Policy[] {
@@ -137,7 +150,8 @@ function joinLines(each: readonly Line[]): Lines {
 
 /** Nearly always the decisions are those of the policies, in order, and everything is ready. */
 function lineFinder(policies: readonly Policy[]): (decisions: readonly Decision[]) => Lines {
-  const known = policies.map((policy) => lineOf(policy.name, ruleOf(policy).limit, policy));
+  const shown = policies.filter((policy) => ruleOf(policy).visible && ruleOf(policy).limit < Number.POSITIVE_INFINITY);
+  const known = shown.map((policy) => lineOf(policy.name, ruleOf(policy).limit, policy));
   const all = joinLines(known);
   const isOf = ({ name, limit }: Line, decision: Decision): boolean =>
     name === decision.policy && limit === decision.limit;

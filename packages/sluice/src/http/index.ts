@@ -3,7 +3,15 @@
 export type { OnWarning, Warn } from '../model/warnings.ts';
 export { type ByIpOptions, byIp } from './by-ip.ts';
 export { type Denial, type DenialOptions, denial } from './denial.ts';
-export { type Gate, type GateDecision, type GateOptions, gate, type OnDenied, type Spent } from './gate.ts';
+export {
+  type Gate,
+  type GateDecision,
+  type GateOptions,
+  gate,
+  type OnDenied,
+  type RequestResult,
+  type Spent,
+} from './gate.ts';
 export {
   type HeaderDraft,
   type HeaderForm,

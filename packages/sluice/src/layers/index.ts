@@ -12,6 +12,7 @@ export { type FallbackEvent, type FallbackOptions, fallback, type RecoveredEvent
 export type { Hook } from './hooks.ts';
 export { type Layer, layered } from './layered.ts';
 export { type LeaseOptions, leases } from './leases/leases.ts';
+export { type NearLimit, type NearLimitOptions, nearLimit } from './near-limit.ts';
 export { type ResilientOptions, resilient } from './resilient.ts';
 export { type ShadowDenied, type ShadowOptions, shadow } from './shadow.ts';
 export { type TelemetryMessage, type TelemetryOptions, telemetry } from './telemetry.ts';

@@ -10,13 +10,14 @@ import { readMicros } from '../model/clock.ts';
 import type { RateLimitResult } from '../model/decision.ts';
 import { type Duration, MICROS_PER_MS, parseDuration, toMicros } from '../model/duration.ts';
 import { Kind, type SluiceError, wrong } from '../model/errors.ts';
+import { proceed } from '../model/maybe-promise.ts';
 import { invalidOption } from '../model/options.ts';
 import type { Policy } from '../model/policy.ts';
 import { exactMicros } from '../model/result.ts';
 import type { Store } from '../model/store.ts';
 import { offAbort, onAbort } from './abort.ts';
 import { refund } from './changes.ts';
-import { type AttemptOptions, ask, type Core, called, checkKey } from './core.ts';
+import { type AttemptOptions, ask, type Core, called, checkKey, type WithContext } from './core.ts';
 import { type Amounts, amountFor } from './costs.ts';
 import type { Line, Lines, Waiter } from './lines.ts';
 import type { Timers } from './sleep.ts';
@@ -34,18 +35,18 @@ export interface WaitVerbs<Context> {
    * Waits until the key may spend this cost, and spends it: first come, first served within this limiter. Resolves with the result of the
    * attempt that was allowed, when it is time to act. Rejects on timeout, on abort, and at once when the cost can never fit.
    */
-  acquire(key: string, options?: AcquireOptions<Context>): Promise<RateLimitResult>;
+  acquire(key: string, ...options: WithContext<Context, AcquireOptions<Context>>): Promise<RateLimitResult>;
   /** The same around a function: waits, then calls it. Resolves and rejects as the function does. */
   schedule<T>(
     key: string,
     work: (result: RateLimitResult) => T | PromiseLike<T>,
-    options?: AcquireOptions<Context>,
+    ...options: WithContext<Context, AcquireOptions<Context>>
   ): Promise<T>;
   /** How many wait for this key now, in this limiter. */
   waiting(key: string): number;
 }
 
-export function waitVerbs<Context>(core: Core<Context>, lines: Lines): WaitVerbs<Context> {
+export function waitVerbs(core: Core<unknown>, lines: Lines): WaitVerbs<unknown> {
   return {
     acquire: (key, options) => acquire(core, lines, key, options, 'acquire'),
     async schedule(key, work, options) {
@@ -63,15 +64,16 @@ async function acquire<Context>(
   options: AcquireOptions<Context> | undefined,
   verb: string,
 ): Promise<RateLimitResult> {
-  const request = called(core, verb, ['cost', 'timeout', 'signal'], key, options);
-  const { timeout, signal } = request;
-  const timeoutMs = timeout === undefined ? undefined : parseDuration(timeout, `${verb}.timeout`);
-  checkSignal(signal, `${verb}.signal`);
-  const deadline = timeoutMs === undefined ? NEVER : readMicros(core.timers.clock) + toMicros(timeoutMs);
-  if (signal?.aborted) throw aborted(signal);
-  const line = lines.lineFor(key, request.policies);
-  return new Promise((resolve, reject) => {
-    new Turn(core, { ...request, key, timeoutMs, deadline, resolve, reject }, line);
+  return proceed(called(core, verb, ['cost', 'timeout', 'signal'], key, options), (request) => {
+    const { timeout, signal } = request;
+    const timeoutMs = timeout === undefined ? undefined : parseDuration(timeout, `${verb}.timeout`);
+    checkSignal(signal, `${verb}.signal`);
+    const deadline = timeoutMs === undefined ? NEVER : readMicros(core.timers.clock) + toMicros(timeoutMs);
+    if (signal?.aborted) throw aborted(signal);
+    const line = lines.lineFor(key, request.policies);
+    return new Promise<RateLimitResult>((resolve, reject) => {
+      new Turn(core, { ...request, key, timeoutMs, deadline, resolve, reject }, line);
+    });
   });
 }
 

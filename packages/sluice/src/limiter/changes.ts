@@ -8,7 +8,7 @@ import type { MaybePromise } from '../model/maybe-promise.ts';
 import type { Policy } from '../model/policy.ts';
 import { checkResult, isSpentInStore, spentOf } from '../model/spent.ts';
 import type { Change, Store } from '../model/store.ts';
-import { type AttemptOptions, ask, type ContextOption, type Core, called } from './core.ts';
+import { type AttemptOptions, ask, type ContextOption, type Core, called, type WithContext } from './core.ts';
 import { type Amounts, amountFor } from './costs.ts';
 
 /** What `refund` takes besides its key. */
@@ -31,36 +31,40 @@ export interface ChangeResult extends RateLimitResult {
 
 export interface ChangeVerbs<Context> {
   /** Gives units back, but never lifts the key above what it would have been without the spend. */
-  refund(key: string, options?: RefundOptions<Context>): Promise<ChangeResult>;
+  refund(key: string, ...options: WithContext<Context, RefundOptions<Context>>): Promise<ChangeResult>;
   /** Spends even if it does not fit, down to empty and never below. */
-  penalize(key: string, options?: AttemptOptions<Context>): Promise<ChangeResult>;
+  penalize(key: string, ...options: WithContext<Context, AttemptOptions<Context>>): Promise<ChangeResult>;
   /** Denies everything for so long, whatever the policies say. A second block replaces the first. */
-  block(key: string, duration: Duration, options?: ContextOption<Context>): Promise<RateLimitResult>;
+  block(
+    key: string,
+    duration: Duration,
+    ...options: WithContext<Context, ContextOption<Context>>
+  ): Promise<RateLimitResult>;
   /** Ends a block; what was spent before and meanwhile stays spent. */
-  unblock(key: string, options?: ContextOption<Context>): Promise<RateLimitResult>;
+  unblock(key: string, ...options: WithContext<Context, ContextOption<Context>>): Promise<RateLimitResult>;
 }
 
-export function changeVerbs<Context>(core: Core<Context>): ChangeVerbs<Context> {
+export function changeVerbs(core: Core<unknown>): ChangeVerbs<unknown> {
   const { store, freed } = core;
   return {
     async refund(key, options) {
-      const { amounts, of, policies } = called(core, 'refund', ['cost', 'of'], key, options);
+      const { amounts, of, policies } = await called(core, 'refund', ['cost', 'of'], key, options);
       if (of !== undefined) checkResult(of, key, policies, 'refund.of');
       const result = await refund(store, key, policies, amounts, of);
       if (result.changed > 0) freed(key);
       return result;
     },
     async penalize(key, options) {
-      const { amounts, policies } = called(core, 'penalize', ['cost'], key, options);
+      const { amounts, policies } = await called(core, 'penalize', ['cost'], key, options);
       return penalize(store, key, policies, amounts);
     },
     async block(key, duration, options) {
-      const { policies } = called(core, 'block', [], key, options);
+      const { policies } = await called(core, 'block', [], key, options);
       const micros = toMicros(parseDuration(duration, 'block.duration'));
       return change(store, key, policies, () => ({ verb: 'block', duration: micros }));
     },
     async unblock(key, options) {
-      const { policies } = called(core, 'unblock', [], key, options);
+      const { policies } = await called(core, 'unblock', [], key, options);
       const result = await change(store, key, policies, () => ({ verb: 'unblock' }));
       freed(key);
       return result;

@@ -1,7 +1,7 @@
 /** What all verbs of a limiter share: its store, its policies, its timers, one way to ask, and checks of what a verb was called with before anything is spent. */
 import type { RateLimitResult } from '../model/decision.ts';
 import { Kind, mistaken, SluiceError, wrong } from '../model/errors.ts';
-import type { MaybePromise } from '../model/maybe-promise.ts';
+import { identity, type MaybePromise, proceed } from '../model/maybe-promise.ts';
 import { checkOptionNames, invalidOption } from '../model/options.ts';
 import { hasRule, invalidPolicy, isObject, type Policy, plainData } from '../model/policy.ts';
 import { type Attempt, NOTHING_ELSE, type Store } from '../model/store.ts';
@@ -35,13 +35,15 @@ export function called<Context, Options extends AttemptOptions<Context>>(
   names: readonly string[],
   key: string,
   options: Options = {} as Options,
-): Options & { readonly amounts: Amounts; readonly policies: readonly Policy[] } {
+): MaybePromise<Called<Options>> {
   checkOptionNames(options, [...names, 'context'], verb);
   checkKey(key);
   const { cost = 1, context } = options;
-  const policies = policiesFor(context);
-  return { ...options, amounts: amountsOf(cost, policies), policies };
+  const chosen = policiesFor(context);
+  return proceed(chosen, (policies) => ({ ...options, amounts: amountsOf(cost, policies), policies }));
 }
+
+type Called<Options> = Options & { readonly amounts: Amounts; readonly policies: readonly Policy[] };
 
 /** An attempt of a key under policies that are checked already. */
 export function attemptOn(key: string, policies: readonly Policy[], amounts: Amounts, dryRun: boolean): Attempt {
@@ -62,17 +64,28 @@ export function ask(
   return store.ask(attemptOn(key, policies, amounts, false));
 }
 
-/** Limits by plan, route or anything else: which policies hold for this context. */
-export type PolicyChoice<Context> = (context: Context) => Policy | readonly Policy[];
+/** Limits by plan, route or anything else: which policies hold for this context. It may be asynchronous, as when a plan is looked up. */
+export type PolicyChoice<Context> = (context: Context) => MaybePromise<Policy | readonly Policy[]>;
 
-export interface PolicyOptions<Context> {
-  /** One policy, or a function that chooses by the context of an attempt. */
-  readonly policy?: Policy | PolicyChoice<Context> | undefined;
-  /** Several: an attempt spends from all of them or from none. */
-  readonly policies?: readonly Policy[] | PolicyChoice<Context> | undefined;
-}
+/** Either `policy` or `policies`. */
+export type PolicyOptions<Context> =
+  | {
+      /** One policy, or a function that chooses by the context of an attempt. */
+      readonly policy: Policy | PolicyChoice<Context>;
+      readonly policies?: undefined;
+    }
+  | {
+      readonly policy?: undefined;
+      /** Several: an attempt spends from all of them or from none. */
+      readonly policies: readonly Policy[] | PolicyChoice<Context>;
+    };
 
-export type PoliciesFor<Context> = (context?: Context) => readonly Policy[];
+/** The options of a verb as its last argument: with a context where the policies of the limiter are a function of one. */
+export type WithContext<Context, Options> = undefined extends Context
+  ? [options?: Options]
+  : [options: Options & { readonly context: Context }];
+
+export type PoliciesFor<Context> = (context?: Context) => MaybePromise<readonly Policy[]>;
 
 /** Constant policies are checked once, here; chosen ones each time, which costs a look at each. */
 export function policyChooser<Context>({ policy, policies }: PolicyOptions<Context>): PoliciesFor<Context> {
@@ -85,7 +98,9 @@ export function policyChooser<Context>({ policy, policies }: PolicyOptions<Conte
   }
   const given = policy ?? policies;
   const path = policy === undefined ? 'policies(context)' : 'policy(context)';
-  if (typeof given === 'function') return (context) => checkChosen(choose(given, context), path);
+  if (typeof given === 'function') {
+    return (context) => proceed(choose(given, context), (chosen) => checkChosen(chosen, path));
+  }
   const constant = policy === undefined ? checkPolicies(policies, 'policies') : [checkOne(policy, 'policy')];
   return () => constant;
 }
@@ -103,12 +118,15 @@ export function checkOne(value: unknown, path: string): Policy {
 }
 
 /** A function that needs a context and gets none fails with an error of its own, far from the mistake. */
-function choose<Context>(choice: PolicyChoice<Context>, context: Context | undefined): unknown {
-  try {
-    return choice(context as Context);
-  } catch (error) {
+function choose<Context>(choice: PolicyChoice<Context>, context: Context | undefined): MaybePromise<unknown> {
+  const failed = (error: unknown): never => {
     if (context !== undefined) throw error;
     throw invalidOption('context', 'the context that the policies of this limiter are a function of', context);
+  };
+  try {
+    return proceed<unknown, unknown>(choice(context as Context), identity, failed);
+  } catch (error) {
+    return failed(error);
   }
 }
 

@@ -18,11 +18,7 @@ export interface AttemptEntry {
   readonly policies?: readonly Policy[] | undefined;
 }
 
-export function checksOfEntries(
-  entries: unknown,
-  verb: string,
-  ownPolicies: () => readonly Policy[],
-): readonly Check[] {
+export function checksOfEntries(entries: unknown, verb: string, ownPolicies: readonly Policy[]): readonly Check[] {
   if (!Array.isArray(entries)) throw checkKey(entries);
   if (entries.length === 0) throw invalidOption(verb, 'a key, or entries of at least one', entries);
   const checks = Array.from(entries, (entry, index) => checksOfOne(entry, `${verb}[${index}]`, ownPolicies)).flat();
@@ -33,7 +29,7 @@ export function checksOfEntries(
   return checks;
 }
 
-function checksOfOne(entry: unknown, path: string, ownPolicies: () => readonly Policy[]): Check[] {
+function checksOfOne(entry: unknown, path: string, ownPolicies: readonly Policy[]): Check[] {
   checkOptionNames(entry, ['key', 'cost', 'policy', 'policies'], path);
   const { key, cost = 1, policy, policies } = entry as AttemptEntry;
   checkKey(key, `${path}.key`);
@@ -45,7 +41,7 @@ function checksOfOne(entry: unknown, path: string, ownPolicies: () => readonly P
       ? [checkOne(policy, `${path}.policy`)]
       : policies !== undefined
         ? checkPolicies(policies, `${path}.policies`)
-        : ownPolicies();
+        : ownPolicies;
   const amounts = amountsOf(cost, chosen, `${path}.cost`);
   return chosen.map((policy, index) => ({ key, policy, cost: amountFor(amounts, index) }));
 }

@@ -59,7 +59,12 @@ export async function reserve<Context, Given extends Cost>(
   key: string,
   options?: ReserveOptions<Context, Given>,
 ): Promise<Hold<Given>> {
-  const { cost = 1, amounts, policies, ttl = DEFAULT_TTL } = called(core, 'reserve', ['cost', 'ttl'], key, options);
+  const {
+    cost = 1,
+    amounts,
+    policies,
+    ttl = DEFAULT_TTL,
+  } = await called(core, 'reserve', ['cost', 'ttl'], key, options);
   const expiresAt = toMicros(parseDuration(ttl, 'reserve.ttl')) + readMicros(core.timers.clock);
   const result = await ask(core.store, key, policies, amounts);
   return holdOf(core, { key, policies, cost, amounts, result, expiresAt }) as Hold<Given>;

@@ -1,7 +1,7 @@
 /** Policies and a store: the object a user holds. It checks what it is given, asks the store once, and hands on the answer. */
 
 import type { HistoryEntry, RateLimitResult } from '../model/decision.ts';
-import type { MaybePromise } from '../model/maybe-promise.ts';
+import { type MaybePromise, proceed } from '../model/maybe-promise.ts';
 import { checkOptionNames, invalidOption } from '../model/options.ts';
 import { type Policy, ruleOf } from '../model/policy.ts';
 import { exactMicros, withKeys } from '../model/result.ts';
@@ -17,18 +17,25 @@ import {
   checkKey,
   type PolicyOptions,
   policyChooser,
+  type WithContext,
 } from './core.ts';
 import { amountsOf, type Cost, checkCost } from './costs.ts';
 import { type AttemptEntry, checksOfEntries } from './entries.ts';
 import { type Hold, type ReserveOptions, reserve } from './hold.ts';
 import { Lines } from './lines.ts';
+import { hasOwnAnswers, withOwnAnswers } from './own-answers.ts';
 import { warnOfSharing } from './sharing.ts';
 import { checkTimers, systemTimers, type Timers } from './sleep.ts';
 
 /** What `limiterOver` takes: one policy, several, or a function that chooses; and a store. */
-export interface LimiterOptions<Context> extends PolicyOptions<Context> {
-  /** Where the state is kept, such as `redisStore(client)`. */
-  readonly store: Store;
+export type LimiterOptions<Context> = PolicyOptions<Context> &
+  LimiterSettings & {
+    /** Where the state is kept, such as `redisStore(client)`. */
+    readonly store: Store;
+  };
+
+/** What a limiter takes besides its policies and its store. */
+export interface LimiterSettings {
   /** How many may wait for one key in `acquire` and `schedule`. Default: 10,000. */
   readonly queueLimit?: number | undefined;
   /** For tests and simulations: what `acquire` sleeps on, and measures timeouts and the ttl of holds with. Default: the system's. */
@@ -37,8 +44,12 @@ export interface LimiterOptions<Context> extends PolicyOptions<Context> {
 
 /** A method, so that a limiter with a context passes for one without, as it does for all other verbs. */
 interface AttemptForms<Context> {
-  attempt(key: string, options?: AttemptOptions<Context>): Promise<RateLimitResult>;
-  attempt(entries: readonly AttemptEntry[], options?: ContextOption<Context>): Promise<RateLimitResult>;
+  attempt(
+    entries: readonly AttemptEntry[],
+    ...options: WithContext<Context, ContextOption<Context>> | []
+  ): Promise<RateLimitResult>;
+  // Last, because the compiler explains the last one: a context that is missing.
+  attempt(key: string, ...options: WithContext<Context, AttemptOptions<Context>>): Promise<RateLimitResult>;
 }
 
 /**
@@ -71,11 +82,14 @@ export interface Limiter<Context = unknown> extends ChangeVerbs<Context>, WaitVe
   /** What an attempt would be told, and nothing spent: `remaining` is what is there. Default cost: 1, as for an attempt. */
   readonly peek: AttemptVerb<Context>;
   /** Spends an estimate now, to be settled once the actual cost is known. */
-  reserve<Given extends Cost = number>(key: string, options?: ReserveOptions<Context, Given>): Promise<Hold<Given>>;
+  reserve<Given extends Cost = number>(
+    key: string,
+    ...options: WithContext<Context, ReserveOptions<Context, Given>>
+  ): Promise<Hold<Given>>;
   /** Gives the key its full limit again, and ends a block. */
-  reset(key: string, options?: ContextOption<Context>): Promise<void>;
+  reset(key: string, ...options: WithContext<Context, ContextOption<Context>>): Promise<void>;
   /** When a sliding window log admitted what, within its window, oldest first. */
-  history(key: string, options?: HistoryOptions<Context>): Promise<readonly HistoryEntry[]>;
+  history(key: string, ...options: WithContext<Context, HistoryOptions<Context>>): Promise<readonly HistoryEntry[]>;
 }
 
 /** What `history` takes besides its key. */
@@ -96,25 +110,31 @@ export interface HistoryOptions<Context> extends ContextOption<Context> {
  * const { allowed } = await limiter.attempt('user:42');
  */
 export function limiterOver<Context>(options: LimiterOptions<Context>): Limiter<Context> {
-  const store = checkStore(options.store, 'createLimiter.store');
+  // What a context is, only the policy function knows.
+  return makeLimiter(options as LimiterOptions<unknown>) as Limiter<Context>;
+}
+
+function makeLimiter(options: LimiterOptions<unknown>): Limiter {
+  const given = checkStore(options.store, 'createLimiter.store');
   const policiesFor = policyChooser(options);
   const lines = new Lines(options.queueLimit);
   const timers = options.timers === undefined ? systemTimers : checkTimers(options.timers, 'createLimiter.timers');
-  const core: Core<Context> = { store, policiesFor, timers, freed: (key) => lines.wakeHeads(key) };
   const isChosen = typeof (options.policy ?? options.policies) === 'function';
-  const constant = isChosen ? undefined : policiesFor();
+  const constant = isChosen ? undefined : (policiesFor() as readonly Policy[]);
+  const store = constant === undefined || constant.some(hasOwnAnswers) ? withOwnAnswers(given) : given;
+  const core: Core<unknown> = { store, policiesFor, timers, freed: (key) => lines.wakeHeads(key) };
   if (constant !== undefined) warnOfSharing(store, constant);
   const only = constant?.length === 1 ? constant[0] : undefined;
   return {
     policies: constant,
-    store,
+    store: given,
     attempt: attemptVerb(core, 'attempt', false, only),
     peek: attemptVerb(core, 'peek', true, only),
     reserve: (key, options) => reserve(core, key, options),
     ...changeVerbs(core),
     ...waitVerbs(core, lines),
     async reset(key, options) {
-      const { policies } = called(core, 'reset', [], key, options);
+      const { policies } = await called(core, 'reset', [], key, options);
       await store.ask({ verb: 'forget', key, policies });
       core.freed(key);
     },
@@ -133,25 +153,28 @@ function attemptVerb<Context>(
   /** Throws what is refused, and answers without a promise where the store does. */
   const atOnce = (key: string, options?: AttemptOptions<Context>): MaybePromise<RateLimitResult> => {
     checkKey(key);
-    if (options === undefined) {
-      return store.ask(
-        only === undefined
-          ? attemptOn(key, policiesFor(), 1, dryRun)
-          : { verb: 'attempt', key, policy: only, cost: 1, and: NOTHING_ELSE, dryRun },
-      );
+    if (options !== undefined) checkOptionNames(options, ATTEMPT_OPTIONS, verb);
+    const cost = options?.cost;
+    if (only !== undefined && (cost === undefined || typeof cost === 'number')) {
+      const units = cost === undefined ? 1 : checkCost(cost);
+      return store.ask({ verb: 'attempt', key, policy: only, cost: units, and: NOTHING_ELSE, dryRun });
     }
-    checkOptionNames(options, ATTEMPT_OPTIONS, verb);
-    const policies = policiesFor(options.context);
-    const amounts = options.cost === undefined ? 1 : amountsOf(options.cost, policies);
-    return store.ask(attemptOn(key, policies, amounts, dryRun));
+    return proceed(policiesFor(options?.context), (policies) => {
+      const amounts = cost === undefined ? 1 : amountsOf(cost, policies);
+      return store.ask(attemptOn(key, policies, amounts, dryRun));
+    });
   };
   const several = async (
     entries: readonly AttemptEntry[],
     options: ContextOption<Context> | undefined,
   ): Promise<RateLimitResult> => {
     if (options !== undefined) checkOptionNames(options, ['context'], verb);
-    const checks = checksOfEntries(entries, verb, () => policiesFor(options?.context));
-    return withKeys(checks, await store.ask(attemptOf(checks, dryRun)));
+    const needsOwn =
+      Array.isArray(entries) && entries.some((entry) => (entry?.policy ?? entry?.policies) === undefined);
+    const own = needsOwn ? await policiesFor(options?.context) : [];
+    const checks = checksOfEntries(entries, verb, own);
+    // An entry may bring a policy that answers for itself.
+    return withKeys(checks, await withOwnAnswers(store).ask(attemptOf(checks, dryRun)));
   };
   /** One promise, whatever happens: an async function around a store that answers with a value would make three. */
   const attempt = (
@@ -176,7 +199,13 @@ async function history<Context>(
   key: string,
   options?: HistoryOptions<Context>,
 ): Promise<readonly HistoryEntry[]> {
-  const request = called<Context, HistoryOptions<Context>>(core, 'history', ['policy', 'after', 'limit'], key, options);
+  const request = await called<Context, HistoryOptions<Context>>(
+    core,
+    'history',
+    ['policy', 'after', 'limit'],
+    key,
+    options,
+  );
   const policy = logAmong(request.policies, request.policy);
   const limit = request.limit === undefined ? Number.POSITIVE_INFINITY : checkCost(request.limit, 'history.limit');
   const entries: HistoryEntry[] = [];

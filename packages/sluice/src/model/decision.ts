@@ -8,7 +8,7 @@ export interface Decision {
   readonly key?: string | undefined;
   /** Whether this policy allows the attempt. */
   readonly allowed: boolean;
-  /** The limit of the policy, or the capacity of a bucket. */
+  /** The limit of the policy, or the capacity of a bucket. `Infinity` when it is `unlimited()`. */
   readonly limit: number;
   /** Whole units that would be allowed right now, after this attempt. */
   readonly remaining: number;
@@ -20,12 +20,23 @@ export interface Decision {
   readonly resetAt: number;
   /** Seconds the caller must wait before acting (shaping); `null` when there is nothing to wait for. */
   readonly delay: number | null;
+  /** False: the policy has `visible: false`, and headers and bodies for clients do not name it. */
+  readonly visible?: false | undefined;
   /** After a change such as a refund: units that were really given back or spent. */
   readonly changed?: number | undefined;
 }
 
 /** Who answered. Layers add their own. */
-export type Source = 'store' | 'deny-cache' | 'lease' | 'fallback' | 'fail-closed' | 'shadow' | (string & {});
+export type Source =
+  | 'store'
+  | 'deny-cache'
+  | 'lease'
+  | 'fallback'
+  | 'fail-closed'
+  | 'shadow'
+  | 'policy'
+  | 'exception'
+  | (string & {});
 
 /** The answer of all policies of one attempt: the numbers are those of the binding policy. */
 export interface RateLimitResult extends Decision {

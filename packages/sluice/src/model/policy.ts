@@ -7,6 +7,7 @@ import { unknownName } from './did-you-mean.ts';
 import { MAX_DURATION_MS, MICROS_PER_MS, MS_PER_YEAR } from './duration.ts';
 import { Kind, mistaken, type SluiceError, wrong } from './errors.ts';
 import { checkField } from './field.ts';
+import { checkFlag } from './options.ts';
 import { type Algorithm, Rule } from './rule.ts';
 
 /** Where a policy keeps its rule. Registered, so that two copies of this package in one process understand each other. */
@@ -20,6 +21,8 @@ export interface Policy {
    * its numbers; one that was not is known by its algorithm and its numbers, and `name` is the algorithm's.
    */
   readonly name: string;
+  /** False: it decides as others do, and headers and 429 bodies do not name it. */
+  readonly visible?: false | undefined;
   readonly [RULE]: Rule;
 }
 
@@ -30,6 +33,8 @@ export interface NameOption {
    * policy is known by its algorithm and its numbers.
    */
   readonly name?: string | undefined;
+  /** `false` keeps the policy out of headers and out of the body of a 429. It decides all the same. Default: true. */
+  readonly visible?: boolean | undefined;
 }
 
 /** The compiled rule of a policy. Data that was never checked has none. */
@@ -69,7 +74,7 @@ export function define<P extends Policy>(
 ): P {
   if (!isObject(options)) throw invalidPolicy(path, 'an object of options', options);
   const fields = checkFields(algorithm, options, path, onMistake);
-  return policyOf(algorithm, fields, options.name as string | undefined, path);
+  return policyOf(algorithm, fields, options as NameOption, path);
 }
 
 /** The checked fields, in the order of the declaration. */
@@ -79,7 +84,7 @@ function checkFields(
   path: string,
   onMistake: OnMistake,
 ): Record<string, unknown> {
-  const known = ['name', ...Object.keys(algorithm.fields)];
+  const known = ['name', ...Object.keys(algorithm.fields), 'visible'];
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;
     onMistake(unknownName('SLUICE_INVALID_POLICY', path, 'field', name, known));
@@ -94,6 +99,7 @@ function checkFields(
     }
   };
   if (options.name !== undefined) read(() => checkName(options.name, `${path}.name`));
+  read(() => checkFlag(options.visible, `${path}.visible`));
   const fields: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(algorithm.fields)) {
     fields[name] = read(() => checkField(field, options[name], `${path}.${name}`, fields));
@@ -105,12 +111,14 @@ function checkFields(
 function policyOf<P extends Policy>(
   algorithm: Algorithm<P>,
   fields: Readonly<Record<string, unknown>>,
-  name: string | undefined,
+  common: NameOption,
   path: string,
   identity?: string,
 ): P {
+  const { name, visible } = common;
   const byName = name !== undefined;
-  const policy = { algorithm: algorithm.name, ...(byName ? { name } : {}), ...fields } as unknown as P;
+  const shown = visible === false ? { visible } : {};
+  const policy = { algorithm: algorithm.name, ...(byName ? { name } : {}), ...fields, ...shown } as unknown as P;
   if (!byName) Object.defineProperty(policy, 'name', { value: algorithm.name });
   const parts = algorithm.rule(policy, { byName });
   refuseEndlessMemory(parts.recovery, algorithm, path);
@@ -119,7 +127,7 @@ function policyOf<P extends Policy>(
   const own = identity ?? (byName ? `${code}:${name}` : code + numbers);
   const changed = (some: object): Policy => {
     const others = checkFields(algorithm, { ...fields, ...some }, path, throwIt);
-    return policyOf(algorithm, others, name, path, own);
+    return policyOf(algorithm, others, common, path, own);
   };
   const value = new Rule(policy, own, numbers, parts, changed);
   return Object.freeze(Object.defineProperty(policy, RULE, { value }));

@@ -56,7 +56,12 @@ export function resultOf(decisions: readonly Decision[], source: Source): RateLi
 /** One that denies before one that allows; of those that deny the one to wait for longest, of others the one with the smallest part left. */
 function isTighter(one: Decision, other: Decision): boolean {
   if (one.allowed !== other.allowed) return other.allowed;
-  return one.allowed ? one.remaining / one.limit < other.remaining / other.limit : one.retryAfter! > other.retryAfter!;
+  return one.allowed ? partLeft(one) < partLeft(other) : one.retryAfter! > other.retryAfter!;
+}
+
+/** Of no limit at all everything is left, whatever was spent; of a limit of 0 nothing. */
+function partLeft({ remaining, limit }: Decision): number {
+  return remaining / limit || remaining;
 }
 
 /** Says of each decision whose it is: for an attempt on several keys. */

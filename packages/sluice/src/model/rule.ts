@@ -4,8 +4,10 @@
  * Every algorithm has a twin in Lua that gives the same answers to the last bit.
  */
 import type { Fields } from './field.ts';
+import type { MaybePromise } from './maybe-promise.ts';
 import type { Policy } from './policy.ts';
 import type { Numbers, Spent, Step } from './step.ts';
+import type { Answer, Question, Store } from './store.ts';
 
 /** What an algorithm is: the one thing a folder in algorithms/ exports besides its policy function. */
 export interface Algorithm<P extends Policy = Policy> {
@@ -54,6 +56,11 @@ export interface RuleParts {
   share(part: number): Readonly<Record<string, unknown>>;
   /** How units may be held by a process for up to `ttl` microseconds without exceeding the bound; undefined when they may not. */
   lease?(ttl: number): LeaseTerms | undefined;
+  /**
+   * For a policy that is no state in a store, or more than one: answers every question it is part of, and asks the store for the rest by `ask`.
+   * A limiter calls it instead of the store.
+   */
+  answers?(ask: Store['ask'], question: Question): MaybePromise<Answer>;
   /** Its twin in Lua. Without one the policy works on every store but Redis. */
   readonly redis?: RedisTwin | undefined;
 }
@@ -98,7 +105,10 @@ export class Rule {
   readonly nextUnit: RuleParts['nextUnit'];
   readonly share!: RuleParts['share'];
   readonly lease: RuleParts['lease'];
+  readonly answers: RuleParts['answers'];
   readonly redis: RedisTwin | undefined;
+  /** Whether headers and bodies for clients name it. */
+  readonly visible!: boolean;
   /** The same policy with some fields changed, on the same state. */
   readonly changed!: (fields: Readonly<Record<string, unknown>>) => Policy;
 
@@ -109,6 +119,13 @@ export class Rule {
     parts: RuleParts,
     changed: (fields: Readonly<Record<string, unknown>>) => Policy,
   ) {
-    Object.assign(this, parts, { policy, identity, numbers, name: policy.name, changed });
+    Object.assign(this, parts, {
+      policy,
+      identity,
+      numbers,
+      name: policy.name,
+      visible: policy.visible !== false,
+      changed,
+    });
   }
 }

@@ -3,6 +3,7 @@ import { Kind, SluiceError, wrong } from '../model/errors.ts';
 import { define, hasRule, invalidPolicy, isObject, type Policy } from '../model/policy.ts';
 import type { Algorithm } from '../model/rule.ts';
 import { ALGORITHMS } from './all.generated.ts';
+import { FIXED } from './fixed.ts';
 
 /** What `checkPolicy` takes besides the data. */
 export interface CheckPolicyOptions {
@@ -60,7 +61,7 @@ function readShape(value: unknown, path: string, { algorithms: own = [] }: Check
   }
   const { algorithm: name, ...fields } = value;
   const all = [...ALGORITHMS, ...own];
-  const algorithm = all.find((known) => known.name === name);
+  const algorithm = [...all, ...FIXED].find((known) => known.name === name);
   if (algorithm !== undefined) return { algorithm, fields };
   throw wrong(
     'SLUICE_UNKNOWN_ALGORITHM',

@@ -102,6 +102,15 @@ export const ROWS: readonly Row[] = [
     handled: 3,
   },
   {
+    title: 'handlers read the key of their caller on the result, and JSON does not show it',
+    options: (clock) => ({ ...twoOfBucket(clock), key: byHeader('x-user') }),
+    asks: [
+      { headers: { 'x-user': 'ann', 'x-who': '1' }, status: 200, body: 'header:x-user:ann: 1 left, false' },
+      { headers: { 'x-user': 'bob', 'x-who': '1' }, status: 200, body: 'header:x-user:bob: 1 left, false' },
+    ],
+    handled: 2,
+  },
+  {
     title: 'the same body as plain JSON for clients that ask for it',
     options: twoOfBucket,
     asks: [

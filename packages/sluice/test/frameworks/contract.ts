@@ -3,7 +3,8 @@
  * adapter's test says how to start a server with its framework; all rows are the same for all of them.
  */
 import { afterEach, describe, expect, test } from 'vitest';
-import { type ManualClock, manualClock, type RateLimitResult, type SluiceError } from '../../src/index.ts';
+import type { RequestResult } from '../../src/http/index.ts';
+import { type ManualClock, manualClock, type SluiceError } from '../../src/index.ts';
 import { type AnyOptions, type Ask, ROWS } from './contract-rows.ts';
 
 export interface App {
@@ -12,7 +13,7 @@ export interface App {
   /** Instead of that, at this path. */
   readonly routes: Readonly<Record<string, AnyOptions>>;
   /** What handlers answer: the framework's own way to send this. */
-  answer(result: RateLimitResult | undefined, header: (name: string) => string | undefined): Answer;
+  answer(result: RequestResult | undefined, header: (name: string) => string | undefined): Answer;
 }
 
 export interface Answer {
@@ -54,7 +55,11 @@ export function frameworkContract(name: string, start: Start): void {
         routes: routes?.(clock) ?? {},
         answer(result, header) {
           handlers += 1;
-          return { status: Number(header('x-answer') ?? 200), body: result ? `${result.remaining} left` : 'nothing' };
+          const left = result ? `${result.remaining} left` : 'nothing';
+          const body = header('x-who')
+            ? `${result!.key}: ${left}, ${'key' in JSON.parse(JSON.stringify(result))}`
+            : left;
+          return { status: Number(header('x-answer') ?? 200), body };
         },
       });
       const seen: Seen[] = [];

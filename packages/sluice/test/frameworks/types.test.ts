@@ -11,11 +11,11 @@ import { rateLimit as fetching } from '../../src/frameworks/fetch.ts';
 import { rateLimit as hono } from '../../src/frameworks/hono.ts';
 import { rateLimit as koa } from '../../src/frameworks/koa.ts';
 import { RateLimit, RateLimitModule } from '../../src/frameworks/nest.ts';
-import { byIp, byUser } from '../../src/http/index.ts';
-import { createLimiter, fixedWindow, type RateLimitResult } from '../../src/index.ts';
+import { byIp, byUser, type RequestResult } from '../../src/http/index.ts';
+import { createLimiter, fixedWindow } from '../../src/index.ts';
 
 const policy = fixedWindow({ limit: 1, window: '1d' });
-type Told = RateLimitResult | undefined;
+type Told = RequestResult | undefined;
 
 test('express', () => {
   expectTypeOf(express({ policy })).toEqualTypeOf<RequestHandler>();

@@ -9,9 +9,10 @@ import {
   type GateDecision,
   gate,
   type Key,
+  type RequestResult,
   type RequestView,
 } from '../../src/http/index.ts';
-import { createLimiter, type RateLimitResult, tokenBucket } from '../../src/index.ts';
+import { createLimiter, tokenBucket } from '../../src/index.ts';
 
 interface Native {
   readonly user?: { readonly id: number };
@@ -39,6 +40,6 @@ test('a view needs four things', () => {
 });
 
 test('a decision says what to do by `allowed`', () => {
-  expectTypeOf<Extract<GateDecision, { allowed: false }>['result']>().toEqualTypeOf<RateLimitResult | undefined>();
+  expectTypeOf<Extract<GateDecision, { allowed: false }>['result']>().toEqualTypeOf<RequestResult | undefined>();
   expectTypeOf<Extract<GateDecision, { allowed: true }>>().not.toHaveProperty('response');
 });
