@@ -1,17 +1,15 @@
-/** `npm run bench`: Sluice and its peers side by side, in one process tree on one machine. */
-import { HELP, readOptions } from './options.mjs';
+/** `npm run bench`: Sluice and what people use today, side by side on one machine. */
+import { allGroups } from './groups.mjs';
+import { helpText, readOptions } from './options.mjs';
+import { runBench } from './run.mjs';
 
 try {
-  const options = readOptions(process.argv.slice(2));
-  if (options.help) {
-    console.log(HELP);
-  } else {
-    // Only now, because it imports all the peers.
-    const { runBench } = await import('./run.mjs');
-    await runBench(options);
-  }
+  const groups = await allGroups();
+  const options = readOptions(process.argv.slice(2), groups);
+  if (options.help) console.log(helpText(groups));
+  else await runBench(options);
 } catch (error) {
-  console.error(`\n${error.stack ?? error}`);
-  // Connections and workers of the failed contender may still be open; servers end with this process.
+  console.error(`\n${error.isUsage ? error.message : (error.stack ?? error)}`);
+  // Connections and workers of what failed may still be open; servers end with this process.
   process.exit(1);
 }

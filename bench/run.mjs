@@ -1,51 +1,34 @@
-/** Runs the chosen groups one after the other and writes the reports. The first contender that fails ends the run. */
+/** Runs the chosen groups one after the other and writes the pages. The first contender that fails ends the run. */
 import { writeFileSync } from 'node:fs';
-import { describeMachine, packageVersions } from './measure/machine.mjs';
+import { commitOf, describeMachine, packageVersions } from './measure/machine.mjs';
+import { buildOf } from './measure/other-commit.mjs';
 import { progressLine } from './measure/progress.mjs';
-import { htmlReport } from './report/html.mjs';
-import { reachOf } from './report/reach.mjs';
-import { resultsMarkdown } from './report/results.mjs';
+import { keepGroup, writePages } from './report/pages.mjs';
 import { terminalReport } from './report/terminal.mjs';
-import { growthScenario } from './scenarios/growth.mjs';
-import { leasesScenario } from './scenarios/leases.mjs';
-import { logScenario } from './scenarios/log.mjs';
-import { memoryScenario } from './scenarios/memory.mjs';
-import { middlewareScenario } from './scenarios/middleware.mjs';
-import { openLoopScenario } from './scenarios/open-loop.mjs';
-import { redisScenario } from './scenarios/redis.mjs';
-import { serviceScenario } from './scenarios/service.mjs';
 
-const SCENARIOS = {
-  memory: memoryScenario,
-  redis: redisScenario,
-  log: logScenario,
-  middleware: middlewareScenario,
-  growth: growthScenario,
-  'open-loop': openLoopScenario,
-  leases: leasesScenario,
-  service: serviceScenario,
-};
-const RESULTS = new URL('./RESULTS.md', import.meta.url);
-
-export async function runBench({ quick, groups, json, html, writeResults }) {
+export async function runBench({ quick, groups, against: commit, json, writeResults, command }) {
   const progress = progressLine();
-  const started = performance.now();
-  const { loadAverage: loadAverageBefore, ...machine } = describeMachine();
-  const scenarios = [];
-  for (const group of groups) scenarios.push(await SCENARIOS[group]({ quick, progress }));
+  const versions = packageVersions();
+  const against = commit === undefined ? undefined : await buildOf(commit, progress);
+  const done = [];
+  try {
+    for (const { name, title, place, run } of groups) {
+      const started = performance.now();
+      const { loadAverage, ...machine } = describeMachine();
+      const measured = await run({ quick, progress, against });
+      const conditions = {
+        ...{ date: new Date().toISOString().slice(0, 10), mode: quick ? 'quick' : 'full', command, commit: commitOf() },
+        ...{ seconds: Math.round((performance.now() - started) / 1000), machine, loadAverage, versions },
+      };
+      const result = { name, title, place, conditions, ...measured };
+      done.push(result);
+      console.log(terminalReport(result));
+      if (writeResults) keepGroup(result);
+    }
+  } finally {
+    await against?.remove();
+  }
   progress.done();
-  const run = {
-    date: new Date().toISOString().slice(0, 10),
-    mode: quick ? 'quick' : 'full',
-    seconds: (performance.now() - started) / 1000,
-    machine: { ...machine, loadAverageBefore, loadAverageAfter: describeMachine().loadAverage },
-    versions: packageVersions(),
-    serverVersion: scenarios.find(({ serverVersion }) => serverVersion !== undefined)?.serverVersion,
-    reach: reachOf(scenarios),
-    scenarios,
-  };
-  console.log(terminalReport(run));
-  if (json !== undefined) writeFileSync(json, `${JSON.stringify(run, null, 2)}\n`);
-  if (html !== undefined) writeFileSync(html, htmlReport(run));
-  if (writeResults) writeFileSync(RESULTS, `${resultsMarkdown(run).trimEnd()}\n`);
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify(done, null, 2)}\n`);
+  if (writeResults) for (const file of writePages()) console.error(`written: ${file}`);
 }

@@ -1,11 +1,13 @@
 /**
- * The two Redis clients behind one narrow shape, each with its default options: what a user gets who configures nothing. Sluice's store
- * is the bare one: with its layers, a machine too busy to answer within the deadline would be answered locally, and look fast.
+ * The two Redis clients behind one narrow shape, each with its default options: what a user gets who configures nothing. So is Sluice's
+ * store, with all its layers; a run in which others than Redis answered fails. The bare one is for what measures the scripts.
  */
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
-import { redisStore as ioredisStore } from 'sluice/ioredis';
-import { redisStore as nodeRedisStore } from 'sluice/node-redis';
+import { sluice } from '../library.mjs';
+
+const { redisStore: ioredisStore } = await sluice('/ioredis');
+const { redisStore: nodeRedisStore } = await sluice('/node-redis');
 
 export const CLIENTS = {
   ioredis: {
@@ -15,7 +17,8 @@ export const CLIENTS = {
       return client;
     },
     close: (client) => client.disconnect(),
-    store: (client) => ioredisStore(client, { raw: true }),
+    store: (client) => ioredisStore(client),
+    bareStore: (client) => ioredisStore(client, { raw: true }),
     command: (client, ...words) => client.call(...words),
     ping: (client) => client.ping(),
     incr: (client, key) => client.incr(key),
@@ -31,7 +34,8 @@ export const CLIENTS = {
       return client;
     },
     close: (client) => client.destroy(),
-    store: (client) => nodeRedisStore(client, { raw: true }),
+    store: (client) => nodeRedisStore(client),
+    bareStore: (client) => nodeRedisStore(client, { raw: true }),
     command: (client, ...words) => client.sendCommand(words.map(String)),
     ping: (client) => client.ping(),
     incr: (client, key) => client.incr(key),

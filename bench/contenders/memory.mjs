@@ -1,105 +1,111 @@
 /**
- * Everything that limits within the process. `open` returns `check` (one attempt for a key: a promise, except where the name
- * says synchronous) and `churn`, the same for a limit whose window is a second, so that there is something to sweep. A peer is
- * imported when it is opened, so that a process has only one of them.
+ * Everything that limits within the process, called as its README shows. `open` returns `check`, one attempt for a key: what the package
+ * itself returns, with no promise around it, and a rejection where that is its "no". A peer is imported when it is opened, so that a
+ * process of its own has only that one.
+ *
+ * States are `long` when they live through the whole run, and `short` when they have recovered before their key comes again, which is what
+ * most keys of an API do: a unit is back after a microsecond, a window over after a millisecond.
  */
-import { createLimiter, memoryStore } from 'sluice';
-import { ALGORITHMS, DAY_MS, DAY_SECONDS, policyOf } from './policies.mjs';
+import { sluice } from '../library.mjs';
+import { ALGORITHMS, DAY_MS, O1_ALGORITHMS, policyOf } from './policies.mjs';
+
+const { createLimiter, memoryStore } = await sluice();
 
 export const MEMORY_BASELINE = 'RateLimiterMemory';
+export const NOTHING = 'nothing (awaited)';
 const CHURN_MS = 1000;
+const SHORT = { limit: 1_000_000, windowMs: 1000 };
+const SHORT_WINDOW_MS = 1;
+const WINDOWED = new Set(['fixed-window', 'sliding-counter', 'sliding-log']);
+
+/** So high that traffic on so many keys never reaches it, and so low that what was spent is not back before the run ends. */
+const longLimit = (keys) => (keys === 1 ? 1_000_000_000 : keys <= 1000 ? 100_000 : 10_000);
+
+export function limitOf({ keys, state, outcome, logLimit }, algorithm) {
+  if (logLimit !== undefined && algorithm === 'sliding-log') return { limit: logLimit, windowMs: DAY_MS };
+  if (outcome === 'denied') return { limit: 1, windowMs: DAY_MS };
+  // A log of one key would hold every attempt of the run.
+  if (state === 'long' && algorithm === 'sliding-log') return { limit: 10_000, windowMs: DAY_MS };
+  if (state === 'long') return { limit: longLimit(keys), windowMs: DAY_MS };
+  return WINDOWED.has(algorithm) ? { ...SHORT, windowMs: SHORT_WINDOW_MS } : SHORT;
+}
+
+/** Room for the keys that come and go, since the peers have no bound at all. */
+const storeFor = (keys) => memoryStore({ maxKeys: Math.max(1_000_000, keys) * 4 });
 
 const sluiceContender = (algorithm) => ({
   name: `Sluice ${algorithm}`,
-  kind: 'sluice',
   algorithm,
-  open({ limit, maxKeys, cost = 1 }) {
-    const store = memoryStore({ maxKeys });
-    const limiter = createLimiter({ policy: policyOf(algorithm, { limit }), store });
-    const churn = createLimiter({ policy: policyOf(algorithm, { limit, windowMs: CHURN_MS, name: 'churn' }), store });
-    const check = cost === 1 ? (key) => limiter.attempt(key) : (key) => limiter.attempt(key, { cost });
-    return { check, churn: (key) => churn.attempt(key) };
+  open(cell) {
+    const store = storeFor(cell.keys);
+    const limiter = createLimiter({ policy: policyOf(algorithm, limitOf(cell, algorithm)), store });
+    const churn = createLimiter({
+      policy: policyOf(algorithm, { limit: 10_000, windowMs: CHURN_MS, name: 'churn' }),
+      store,
+    });
+    return { check: (key) => limiter.attempt(key), churn: (key) => churn.attempt(key) };
   },
 });
 
-/** What a caller gets who asks the store itself and does not wait: the answer at once, without a promise. */
-const sluiceSynchronous = (algorithm) => ({
-  name: `Sluice ${algorithm}, store.ask (synchronous)`,
-  kind: 'sluice',
+/** Without a promise, as the middlewares ask. */
+const sluiceAtOnce = (algorithm) => ({
+  name: `Sluice ${algorithm}, atOnce`,
+  algorithm,
   synchronous: true,
-  open({ limit, maxKeys }) {
-    const store = memoryStore({ maxKeys });
-    const policy = policyOf(algorithm, { limit });
-    const churn = policyOf(algorithm, { limit, windowMs: CHURN_MS, name: 'churn' });
-    return {
-      check: (key) => store.ask({ verb: 'attempt', key, policy, cost: 1, and: [], dryRun: false }),
-      churn: (key) => store.ask({ verb: 'attempt', key, policy: churn, cost: 1, and: [], dryRun: false }),
-    };
+  open(cell) {
+    const limiter = createLimiter({
+      policy: policyOf(algorithm, limitOf(cell, algorithm)),
+      store: storeFor(cell.keys),
+    });
+    return { check: (key) => limiter.attempt.atOnce(key) };
   },
 });
 
-const flexible = {
-  name: MEMORY_BASELINE,
-  kind: 'peer',
-  async open({ limit }) {
-    const { RateLimiterMemory, RateLimiterRes } = await import('rate-limiter-flexible');
-    // Its "no" is a rejection with an answer in it, which is no failure.
-    const answerOf = (rejection) => {
-      if (rejection instanceof RateLimiterRes) return rejection;
-      throw rejection;
-    };
-    const limiter = new RateLimiterMemory({ points: limit, duration: DAY_SECONDS });
-    const churn = new RateLimiterMemory({ points: limit, duration: CHURN_MS / 1000, keyPrefix: 'churn' });
-    return {
-      check: (key) => limiter.consume(key).catch(answerOf),
-      churn: (key) => churn.consume(key).catch(answerOf),
-    };
+/** With the window of the cell only where that is what is to be seen: it sets a timer for each window, so a long one is its faster case. */
+const flexible = (name, seconds) => ({
+  name,
+  async open({ keys, outcome }) {
+    const { RateLimiterMemory } = (await import('rate-limiter-flexible')).default;
+    const points = outcome === 'denied' ? 1 : longLimit(keys);
+    const limiter = new RateLimiterMemory({ points, duration: seconds });
+    const churn = new RateLimiterMemory({ points, duration: CHURN_MS / 1000, keyPrefix: 'churn' });
+    return { check: (key) => limiter.consume(key), churn: (key) => churn.consume(key) };
   },
-};
+});
 
 /** The middleware compares the count with the limit; the store only counts, so it knows no denials. */
 const withStore = (packageName) => ({
   name: `${packageName} MemoryStore`,
-  kind: 'peer',
-  outcomes: ['allowed'],
   async open() {
     const { MemoryStore: Store } = await import(packageName);
     const [store, churn] = [new Store(), new Store()];
     store.init({ windowMs: DAY_MS });
     churn.init({ windowMs: CHURN_MS });
-    return { check: async (key) => store.increment(key), churn: async (key) => churn.increment(key) };
+    return { check: (key) => store.increment(key), churn: (key) => churn.increment(key) };
   },
 });
 
 const nest = {
   name: '@nestjs/throttler storage',
-  kind: 'peer',
-  // It keeps a time for each hit and copies them all at each hit: a limit that is never reached makes one key ever slower.
-  minKeys: 10_000,
-  async open({ limit }) {
+  async open({ keys }) {
     await import('reflect-metadata');
     const { ThrottlerStorageService } = await import('@nestjs/throttler');
     const storage = new ThrottlerStorageService();
-    return {
-      check: (key) => storage.increment(key, DAY_MS, limit, 0, 'default'),
-      churn: (key) => storage.increment(`churn:${key}`, CHURN_MS, limit, 0, 'default'),
-    };
+    const increment = (key, ttl) => storage.increment(key, ttl, longLimit(keys), 0, 'default');
+    return { check: (key) => increment(key, DAY_MS), churn: (key) => increment(`churn:${key}`, CHURN_MS) };
   },
 };
 
 /** One object for each key, since it knows no keys: as its readers do it, with a Map. Queues instead of denying. */
 const limiterPackage = {
   name: 'limiter, one for each key',
-  kind: 'peer',
-  outcomes: ['allowed'],
-  maxKeys: 1_000_000,
-  async open({ limit }) {
+  async open({ keys }) {
     const { RateLimiter } = await import('limiter');
     const limiters = new Map();
     const of = (key) => {
       const known = limiters.get(key);
       if (known !== undefined) return known;
-      const limiter = new RateLimiter({ tokensPerInterval: limit, interval: DAY_MS });
+      const limiter = new RateLimiter({ tokensPerInterval: longLimit(keys), interval: DAY_MS });
       limiters.set(key, limiter);
       return limiter;
     };
@@ -107,48 +113,40 @@ const limiterPackage = {
   },
 };
 
-/**
- * A job queue with a reservoir for each key: some kilobytes each, so only up to ten thousand. Queues instead of denying. Each job
- * waits for a timer, so one at a time it does some hundred a second: it is given 64 at once, which the name says.
- */
-const bottleneck = {
-  name: 'bottleneck group (64 at once)',
-  atOnce: true,
-  kind: 'peer',
-  outcomes: ['allowed'],
-  maxKeys: 10_000,
-  async open({ limit }) {
-    const { default: Bottleneck } = await import('bottleneck');
-    const group = new Bottleneck.Group({
-      reservoir: limit * 100,
-      reservoirRefreshAmount: limit * 100,
-      reservoirRefreshInterval: DAY_MS,
-    });
-    const nothing = async () => undefined;
-    return { check: (key) => group.key(key).schedule(nothing) };
-  },
-};
-
 /** What the loop, the key's text and a promise cost by themselves. */
 const floor = {
-  name: 'nothing (awaited)',
-  kind: 'floor',
+  name: NOTHING,
   open() {
-    const nothing = async (key) => key.length;
+    const nothing = (key) => Promise.resolve(key);
     return { check: nothing, churn: nothing };
   },
 };
 
-export const memoryContenders = [
+const synchronousFloor = {
+  name: 'nothing (a function that returns its key)',
+  synchronous: true,
+  open: () => ({ check: (key) => key }),
+};
+
+export const EXPRESS_STORE = 'express-rate-limit MemoryStore';
+export const SHORT_PEER = `${MEMORY_BASELINE}, a window of 1 ms`;
+export const sluiceNames = (algorithms) => algorithms.map((algorithm) => `Sluice ${algorithm}`);
+export const atOnceNames = [...O1_ALGORITHMS.map((algorithm) => `Sluice ${algorithm}, atOnce`), synchronousFloor.name];
+export const OTHER_STORES = [EXPRESS_STORE, 'hono-rate-limiter MemoryStore', nest.name, limiterPackage.name];
+/** All algorithms and several peers, so that nothing is compiled for one of them alone. */
+export const EVERYONE = [...sluiceNames(ALGORITHMS), MEMORY_BASELINE, EXPRESS_STORE, NOTHING];
+
+const contenders = [
   ...ALGORITHMS.map(sluiceContender),
-  sluiceSynchronous('gcra'),
-  flexible,
+  ...O1_ALGORITHMS.map(sluiceAtOnce),
+  flexible(MEMORY_BASELINE, DAY_MS / 1000),
+  flexible(SHORT_PEER, SHORT_WINDOW_MS / 1000),
   withStore('express-rate-limit'),
   withStore('hono-rate-limiter'),
   nest,
   limiterPackage,
-  bottleneck,
   floor,
+  synchronousFloor,
 ];
 
-export const memoryContender = (name) => memoryContenders.find((contender) => contender.name === name);
+export const memoryContender = (name) => contenders.find((contender) => contender.name === name);

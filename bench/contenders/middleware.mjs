@@ -1,57 +1,71 @@
 /**
- * Servers of three frameworks: bare, with Sluice's middleware, once without header fields, and with the peer's. Everyone keeps its state in
- * memory and takes the key from the same header. The fields are each one's own: two of the draft for Sluice, three or four for the peers.
- * Beside them two floors: a middleware that does nothing, and one that sets two constant fields and decides nothing.
+ * Servers of three frameworks: bare, with Sluice's middleware, and with the peer's, each as its README shows it: state in memory, a client
+ * is an address. `like the peer` writes the kind of header fields that the peer of that framework writes; without that, Sluice writes what
+ * it writes by default. Beside them floors: a middleware that does nothing, and those that set constant fields and decide nothing.
  */
 import { createServer } from 'node:http';
 import fastifyRateLimit from '@fastify/rate-limit';
 import { getRequestListener } from '@hono/node-server';
+import { getConnInfo } from '@hono/node-server/conninfo';
 import express from 'express';
 import { rateLimit } from 'express-rate-limit';
 import { fastify } from 'fastify';
 import { Hono } from 'hono';
 import { rateLimiter } from 'hono-rate-limiter';
-import { createLimiter, gcra } from 'sluice';
-import { rateLimit as sluiceExpress } from 'sluice/express';
-import { rateLimit as sluiceFastify } from 'sluice/fastify';
-import { rateLimit as sluiceHono } from 'sluice/hono';
-import { byHeader } from 'sluice/http';
-import { DAY_MS, HOT_KEY_LIMIT } from './policies.mjs';
+import { sluice } from '../library.mjs';
+import { DAY_MS } from './policies.mjs';
 
-export const VARIANTS = ['bare', 'sluice', 'sluice without headers', 'peer'];
-export const FLOORS = ['nothing', 'two fields'];
-export const PEERS = {
-  express: 'express-rate-limit',
-  fastify: '@fastify/rate-limit',
-  hono: 'hono-rate-limiter',
-};
-export const KEY_HEADER = 'x-user';
+const { slidingWindowCounter } = await sluice();
+const { rateLimit: sluiceExpress } = await sluice('/express');
+const { rateLimit: sluiceFastify } = await sluice('/fastify');
+const { rateLimit: sluiceHono } = await sluice('/hono');
+
+const LIMIT = 10_000_000;
 export const BODY = 'hello';
-const FIELDS = [
-  ['RateLimit-Policy', '"gcra";q=10000000;w=86400'],
-  ['RateLimit', '"gcra";r=9999999;t=1'],
-];
 
+/** By framework: the peers, and the form of Sluice's headers that is of the same kind. */
+export const PEERS = {
+  express: [
+    { variant: 'peer', name: 'express-rate-limit, draft-8', like: 'draft' },
+    { variant: 'peer, its default fields', name: 'express-rate-limit, X-RateLimit', like: 'legacy' },
+  ],
+  fastify: [{ variant: 'peer', name: '@fastify/rate-limit, X-RateLimit', like: 'legacy' }],
+  hono: [{ variant: 'peer', name: 'hono-rate-limiter, draft-6', like: 'draft-6' }],
+};
+export const FRAMEWORKS = Object.keys(PEERS);
+
+/** What Sluice is asked to write in a variant: `sluice draft`. */
+const formOf = (variant) => /^sluice (.+)$/.exec(variant)?.[1];
 const isSluice = (variant) => variant.startsWith('sluice');
 
-function options(variant) {
-  const limiter = createLimiter({ policy: gcra({ limit: HOT_KEY_LIMIT, period: DAY_MS, capacity: HOT_KEY_LIMIT }) });
-  return { limiter, key: byHeader(KEY_HEADER), headers: variant === 'sluice' ? 'draft' : 'none' };
-}
+const sluiceOptions = (variant) => ({
+  policy: slidingWindowCounter({ limit: LIMIT, window: '1d' }),
+  ...(formOf(variant) && { headers: formOf(variant) }),
+});
 
-/** What a floor sets. */
-const fieldsOf = (variant) => (variant === 'two fields' ? FIELDS : []);
+const FIELDS = [
+  ['RateLimit-Policy', '"sliding-window-counter";q=10000000;w=86400'],
+  ['RateLimit', '"sliding-window-counter";r=9999999;t=1'],
+  ['X-RateLimit-Limit', '10000000'],
+  ['X-RateLimit-Remaining', '9999999'],
+  ['X-RateLimit-Reset', '1794981600'],
+];
+/** `constant fields: 2`; 0 does nothing. */
+const floorFields = (variant) => {
+  const [, amount] = /^constant fields: (\d)$/.exec(variant) ?? [];
+  return amount === undefined ? undefined : FIELDS.slice(0, Number(amount));
+};
 
 const SERVERS = {
   express(variant) {
     const app = express();
-    if (isSluice(variant)) app.use(sluiceExpress(options(variant)));
+    if (isSluice(variant)) app.use(sluiceExpress(sluiceOptions(variant)));
     if (variant === 'peer') {
-      const keyGenerator = (request) => request.headers[KEY_HEADER];
-      app.use(rateLimit({ windowMs: DAY_MS, limit: HOT_KEY_LIMIT, keyGenerator }));
+      app.use(rateLimit({ windowMs: DAY_MS, limit: LIMIT, standardHeaders: 'draft-8', legacyHeaders: false }));
     }
-    if (FLOORS.includes(variant)) {
-      const fields = fieldsOf(variant);
+    if (variant === 'peer, its default fields') app.use(rateLimit({ windowMs: DAY_MS, limit: LIMIT }));
+    const fields = floorFields(variant);
+    if (fields !== undefined) {
       app.use((_request, response, next) => {
         for (const [name, value] of fields) response.setHeader(name, value);
         next();
@@ -63,13 +77,10 @@ const SERVERS = {
 
   async fastify(variant) {
     const app = fastify();
-    if (isSluice(variant)) await app.register(sluiceFastify, options(variant));
-    if (variant === 'peer') {
-      const keyGenerator = (request) => request.headers[KEY_HEADER];
-      await app.register(fastifyRateLimit, { max: HOT_KEY_LIMIT, timeWindow: DAY_MS, keyGenerator });
-    }
-    if (FLOORS.includes(variant)) {
-      const fields = fieldsOf(variant);
+    if (isSluice(variant)) await app.register(sluiceFastify, sluiceOptions(variant));
+    if (variant === 'peer') await app.register(fastifyRateLimit, { max: LIMIT, timeWindow: '1 day' });
+    const fields = floorFields(variant)?.map(([name, value]) => [name.toLowerCase(), value]);
+    if (fields !== undefined) {
       app.addHook('onRequest', (_request, reply, done) => {
         for (const [name, value] of fields) reply.header(name, value);
         done();
@@ -82,13 +93,14 @@ const SERVERS = {
 
   hono(variant) {
     const app = new Hono();
-    if (isSluice(variant)) app.use(sluiceHono(options(variant)));
+    if (isSluice(variant)) app.use(sluiceHono(sluiceOptions(variant)));
     if (variant === 'peer') {
-      const keyGenerator = (context) => context.req.header(KEY_HEADER);
-      app.use(rateLimiter({ windowMs: DAY_MS, limit: HOT_KEY_LIMIT, keyGenerator }));
+      // It has no key by default.
+      const keyGenerator = (context) => getConnInfo(context).remote.address;
+      app.use(rateLimiter({ windowMs: DAY_MS, limit: LIMIT, keyGenerator }));
     }
-    if (FLOORS.includes(variant)) {
-      const fields = fieldsOf(variant);
+    const fields = floorFields(variant);
+    if (fields !== undefined) {
       app.use((context, next) => {
         for (const [name, value] of fields) context.header(name, value);
         return next();
@@ -98,8 +110,6 @@ const SERVERS = {
     return createServer(getRequestListener(app.fetch));
   },
 };
-
-export const FRAMEWORKS = Object.keys(SERVERS);
 
 /** Resolves to a server that does not listen yet. */
 export const makeServer = async (framework, variant) => SERVERS[framework](variant);

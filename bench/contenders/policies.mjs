@@ -1,8 +1,7 @@
-/**
- * The limits all contenders share. The window is a day, so that nothing recovers while it is measured: a bucket that is full
- * again may forget its key, and a contender that holds no state would look cheap.
- */
-import { fixedWindow, gcra, leakyBucket, slidingWindowCounter, slidingWindowLog, tokenBucket } from 'sluice';
+/** The limits all contenders share. Where nothing else is said the window is a day, so that nothing recovers while it is measured. */
+import { sluice } from '../library.mjs';
+
+const { fixedWindow, gcra, leakyBucket, slidingWindowCounter, slidingWindowLog, tokenBucket } = await sluice();
 
 export const DAY_SECONDS = 86_400;
 export const DAY_MS = DAY_SECONDS * 1000;
@@ -22,16 +21,6 @@ export const O1_ALGORITHMS = [
   'gcra',
 ];
 export const ALGORITHMS = [...O1_ALGORITHMS, 'sliding-log'];
-
-/** The textbook's script for an algorithm. There is none for shaping and GCRA. */
-export const TEXTBOOK_OF = {
-  'fixed-window': 'fixed-window',
-  'sliding-log': 'sliding-window-log',
-  'sliding-counter': 'sliding-window-counter',
-  'token-bucket': 'token-bucket',
-  'leaky-policing': 'leaky-bucket',
-};
-export const COMPARED_WITH_TEXTBOOK = Object.keys(TEXTBOOK_OF);
 
 const POLICIES = {
   'fixed-window': (limit, windowMs, name) => fixedWindow({ limit, window: windowMs, name }),

@@ -1,15 +1,18 @@
 /**
- * Everything that limits through Redis. `open` gets a connection of its own with default options and returns the check: one
- * awaited attempt for a key, which resolves for "yes" and for "no" alike.
+ * Everything that limits through Redis. `open` gets a connection of its own with default options and returns the check: one attempt for a
+ * key, as the README of each shows it, with no promise around its own.
  */
 import { RedisStore } from 'rate-limit-redis';
-import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import { createLimiter } from 'sluice';
+import rateLimiterFlexible from 'rate-limiter-flexible';
+import { sluice } from '../library.mjs';
 import { CLIENTS } from './clients.mjs';
 import { floorContenders } from './floors.mjs';
-import { ALGORITHMS, COMPARED_WITH_TEXTBOOK, DAY_MS, DAY_SECONDS, policyOf } from './policies.mjs';
+import { ALGORITHMS, DAY_MS, DAY_SECONDS, policyOf } from './policies.mjs';
 import { textbookContenders } from './textbook.mjs';
 import { upstashContender } from './upstash.mjs';
+
+const { createLimiter } = await sluice();
+const { RateLimiterRedis } = rateLimiterFlexible;
 
 export const BASELINE = 'rate-limiter-flexible';
 
@@ -26,34 +29,18 @@ export function sluiceContender(algorithm) {
   };
 }
 
-/** More than are ever in flight, so that each attempt is alone in its store and none are sent together. */
-const UNBATCHED_STORES = 1024;
-
-/** What one script call for one attempt costs, when the server has a full pipeline to read and no wake-ups to pay. */
-export function unbatchedContender(algorithm) {
-  return {
-    name: `Sluice ${algorithm}, unbatched`,
-    kind: 'sluice',
-    unbatched: algorithm,
-    open({ client, connection, limit }) {
-      const policy = policyOf(algorithm, { limit });
-      const limiters = Array.from({ length: UNBATCHED_STORES }, () =>
-        createLimiter({ policy, store: CLIENTS[client].store(connection) }),
-      );
-      let next = 0;
-      return (key) => {
-        next = (next + 1) % UNBATCHED_STORES;
-        return limiters[next].attempt(key);
-      };
-    },
-  };
-}
-
-/** Its "no" is a rejection with an answer in it, which is no failure. */
-export const answerOf = (rejection) => {
-  if (rejection instanceof RateLimiterRes) return rejection;
-  throw rejection;
-};
+/** Without its layers: what the scripts and the batches cost. */
+export const bareContender = (algorithm) => ({
+  name: `Sluice ${algorithm}, bare`,
+  algorithm: undefined,
+  open({ client, connection, limit }) {
+    const limiter = createLimiter({
+      policy: policyOf(algorithm, { limit }),
+      store: CLIENTS[client].bareStore(connection),
+    });
+    return (key) => limiter.attempt(key);
+  },
+});
 
 const flexible = {
   name: BASELINE,
@@ -66,7 +53,7 @@ const flexible = {
       duration: DAY_SECONDS,
       useRedisPackage,
     });
-    return (key) => limiter.consume(key).catch(answerOf);
+    return (key) => limiter.consume(key);
   },
 };
 
@@ -83,7 +70,7 @@ const expressStore = {
 
 export const redisContenders = [
   ...ALGORITHMS.map(sluiceContender),
-  ...COMPARED_WITH_TEXTBOOK.map(unbatchedContender),
+  bareContender('gcra'),
   flexible,
   expressStore,
   upstashContender,

@@ -1,9 +1,14 @@
-/** A child process that answers requests one at a time, so that each contender has a heap of its own. */
+/** A child process that answers requests one at a time, so that what is measured has a heap and a processor time of its own. */
 import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { LIBRARY_VARIABLE } from '../library.mjs';
 
-export function startWorker(file, { heapMb = 16_384, silent = false } = {}) {
-  const execArgv = ['--expose-gc', `--max-old-space-size=${heapMb}`];
-  const child = fork(file, [], { execArgv, stdio: ['ignore', silent ? 'ignore' : 'inherit', 'inherit', 'ipc'] });
+/** `file` beside this one. `against`: the build of another commit that it is to measure instead of this tree. */
+export function startWorker(file, { heapMb = 16_384, silent = false, against, flags = [] } = {}) {
+  const execArgv = ['--expose-gc', `--max-old-space-size=${heapMb}`, ...flags];
+  const env = against === undefined ? process.env : { ...process.env, [LIBRARY_VARIABLE]: against.library };
+  const stdio = ['ignore', silent ? 'ignore' : 'inherit', 'inherit', 'ipc'];
+  const child = fork(fileURLToPath(new URL(file, import.meta.url)), [], { execArgv, env, stdio });
   let waiting;
   child.on('message', (message) => {
     if (message.error === undefined) waiting?.resolve(message.result);

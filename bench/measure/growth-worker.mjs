@@ -4,6 +4,7 @@ import { createLimiter, memoryStore } from 'sluice';
 import { DAY_MS, policyOf } from '../contenders/policies.mjs';
 import { answerRequests } from './child.mjs';
 import { keySequence } from './closed-loop.mjs';
+import { processCpuMicros } from './cpu.mjs';
 
 let limiter;
 let nextKey;
@@ -25,13 +26,8 @@ async function open({ algorithm, keys, policies, limit, cost: units }) {
   nextKey = keySequence(keys, 3);
 }
 
-const cpuMicros = () => {
-  const { user, system } = process.cpuUsage();
-  return user + system;
-};
-
 async function run({ durationMs }) {
-  const before = cpuMicros();
+  const before = processCpuMicros();
   const end = performance.now() + durationMs;
   const options = { cost };
   let checks = 0;
@@ -39,7 +35,7 @@ async function run({ durationMs }) {
     for (let i = 0; i < 64; i += 1) await limiter.attempt(nextKey(), options);
     checks += 64;
   }
-  return { micros: (cpuMicros() - before) / checks };
+  return { micros: (processCpuMicros() - before) / checks };
 }
 
 answerRequests({ open, run });

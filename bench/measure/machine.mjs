@@ -1,8 +1,10 @@
 /** What the numbers were measured on. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { arch, cpus, loadavg, platform, release, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 const resolver = createRequire(import.meta.url);
 const OWN_PACKAGE = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
@@ -14,9 +16,20 @@ export function describeMachine() {
     memoryGb: Math.round(totalmem() / 2 ** 30),
     system: `${platform()} ${release()} ${arch()}`,
     node: process.version,
-    v8: process.versions.v8,
-    loadAverage: loadavg().map((load) => Number(load.toFixed(1))),
+    loadAverage: Number(loadavg()[0].toFixed(1)),
   };
+}
+
+/** Of the tree that is measured; `+` where it has changes that are not committed. */
+export function commitOf() {
+  const git = (...args) =>
+    execFileSync('git', args, { cwd: fileURLToPath(new URL('.', import.meta.url)), encoding: 'utf8' });
+  try {
+    const isChanged = git('status', '--porcelain', '--', '../../packages').trim() !== '';
+    return `${git('rev-parse', '--short', 'HEAD').trim()}${isChanged ? '+' : ''}`;
+  } catch {
+    return 'unknown';
+  }
 }
 
 export function packageVersions() {

@@ -1,20 +1,17 @@
-/** One in-process contender in a process of its own. */
+/** Contenders within one process: one of them alone, or all of them, warm. */
 import { PerformanceObserver } from 'node:perf_hooks';
 import { setImmediate as turn } from 'node:timers/promises';
 import { memoryContender } from '../contenders/memory.mjs';
 import { answerRequests } from './child.mjs';
 import { keySequence } from './closed-loop.mjs';
+import { processCpuMicros } from './cpu.mjs';
 
 const BATCH = 64;
 /** Timers of contenders that use them run when the loop lets go of the thread. */
 const CHECKS_A_TURN = 2048;
 
-let contender;
-let opened;
+const opened = new Map();
 let keys;
-let filled = 0;
-
-const microsOf = ({ user, system }) => user + system;
 
 const heapBytes = () => {
   globalThis.gc();
@@ -23,54 +20,59 @@ const heapBytes = () => {
   return heapUsed + external;
 };
 
-async function open(request) {
-  contender = memoryContender(request.contender);
-  keys = request.keys;
-  opened = await contender.open(request);
-}
-
-/** One attempt for each key. */
-async function fill() {
-  const before = heapBytes();
-  const { check } = opened;
-  for (; filled < keys; filled += 1) {
-    const answer = check(`user:${100_000 + filled}`);
-    if (!contender.atOnce || filled % BATCH === BATCH - 1) await answer;
-    if (filled % CHECKS_A_TURN === 0) await turn();
+/** Opens each and gives it `each` attempts for every key, one after the other. Returns the bytes of heap a key. */
+async function open({ names, cell, each = 1 }) {
+  keys = cell.keys;
+  const bytes = {};
+  for (const name of names) {
+    const contender = memoryContender(name);
+    const loops = await import(`./memory-loop.mjs?${encodeURIComponent(name)}`);
+    const before = heapBytes();
+    const own = { ...(await contender.open(cell)), isSynchronous: contender.synchronous === true, loops };
+    opened.set(name, own);
+    for (let round = 0; round < each; round += 1) await fill(own);
+    await turn();
+    bytes[name] = (heapBytes() - before) / keys;
   }
-  await turn();
-  return { bytesPerKey: (heapBytes() - before) / keys };
+  return bytes;
 }
 
-async function run({ durationMs }) {
-  const { check } = opened;
+async function fill(own) {
+  let filled = 0;
+  const nextKey = () => `user:${100_000 + filled++}`;
+  while (filled < keys) {
+    await some(own, nextKey, Math.min(CHECKS_A_TURN, keys - filled));
+    await turn();
+  }
+}
+
+const some = ({ check, isSynchronous, loops }, nextKey, amount) =>
+  isSynchronous ? loops.synchronous(check, nextKey, amount) : loops.awaited(check, nextKey, amount);
+
+/** For so long, or so many attempts. */
+async function run({ name, durationMs = Number.POSITIVE_INFINITY, amount = Number.POSITIVE_INFINITY }) {
+  const own = opened.get(name);
   const nextKey = keySequence(keys, process.hrtime()[1]);
-  const cpuBefore = microsOf(process.cpuUsage());
+  const cpuBefore = processCpuMicros();
   const start = performance.now();
   const end = start + durationMs;
   let checks = 0;
-  while (performance.now() < end) {
-    for (let i = 0; i < CHECKS_A_TURN; i += BATCH) {
-      if (contender.synchronous) for (let j = 0; j < BATCH; j += 1) check(nextKey());
-      else if (contender.atOnce) await Promise.all(Array.from({ length: BATCH }, () => check(nextKey())));
-      else for (let j = 0; j < BATCH; j += 1) await check(nextKey());
-      checks += BATCH;
-      if (performance.now() >= end) break;
-    }
+  while (checks < amount && performance.now() < end) {
+    await some(own, nextKey, CHECKS_A_TURN);
+    checks += CHECKS_A_TURN;
     await turn();
   }
   const perSecond = (checks / (performance.now() - start)) * 1000;
-  return { perSecond, cpuMicros: (microsOf(process.cpuUsage()) - cpuBefore) / checks };
+  return { perSecond, cpuMicros: (processCpuMicros() - cpuBefore) / checks };
 }
 
 /**
- * Seven in ten attempts on the keys that are there, two on keys that come and are over in a second, one on a key that is denied.
+ * Seven in ten attempts on the keys that are there, two on keys that come and are over in a second, one on one key that is always there.
  * The longest batch of 64 attempts is the longest pause: on the wall clock, which also sees other processes take the core away, and
  * as work of this process, which is the lesser of wall and CPU time (the CPU time of GC helper threads counts against the contender).
  */
-async function pause({ durationMs, limit }) {
-  const { check, churn } = opened;
-  for (let i = 0; i < limit + 1; i += 1) await check('blocked');
+async function pause({ name, durationMs }) {
+  const { check, churn } = opened.get(name);
   let longestGcMs = 0;
   const observer = new PerformanceObserver((list) => {
     for (const { duration } of list.getEntries()) longestGcMs = Math.max(longestGcMs, duration);
@@ -80,18 +82,18 @@ async function pause({ durationMs, limit }) {
   const end = performance.now() + durationMs;
   let [longestWallMs, longestOwnMs, serial] = [0, 0, 0];
   let wall = performance.now();
-  let cpu = microsOf(process.cpuUsage());
+  let cpu = processCpuMicros();
   while (wall < end) {
     for (let i = 0; i < BATCH; i += 1) {
       const kind = i % 10;
       serial += 1;
       if (kind < 7) await check(nextKey());
       else if (kind < 9) await churn(`visitor:${serial}`);
-      else await check('blocked');
+      else await check('user:100000');
     }
     await turn();
     const wallNow = performance.now();
-    const cpuNow = microsOf(process.cpuUsage());
+    const cpuNow = processCpuMicros();
     longestWallMs = Math.max(longestWallMs, wallNow - wall);
     longestOwnMs = Math.max(longestOwnMs, Math.min(wallNow - wall, (cpuNow - cpu) / 1000));
     wall = wallNow;
@@ -102,4 +104,4 @@ async function pause({ durationMs, limit }) {
   return { longestWallMs, longestOwnMs, longestGcMs };
 }
 
-answerRequests({ open, fill, run, pause });
+answerRequests({ open, run, pause });

@@ -1,11 +1,6 @@
 /** The service in a process of its own. */
 import { startServices } from '../contenders/service.mjs';
 import { answerRequests } from './child.mjs';
+import { processCpuMicros } from './cpu.mjs';
 
-answerRequests({
-  listen: () => startServices(),
-  cpu: () => {
-    const { user, system } = process.cpuUsage();
-    return user + system;
-  },
-});
+answerRequests({ listen: () => startServices(), cpu: processCpuMicros });

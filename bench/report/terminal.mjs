@@ -1,12 +1,20 @@
 /** Results as text tables. */
-import { reachTable } from './reach.mjs';
-
-export function terminalReport({ scenarios, reach }) {
-  const parts = scenarios.flatMap(({ title, tables }) => [heading(title), ...tables.map(textTable)]);
-  return [...parts, heading('Reach'), textTable(reachTable(reach))].join('\n');
+export function terminalReport({ name, title, tables, reach = [], conditions }) {
+  const head = `${title} (${name}, ${conditions.mode}, ${conditions.seconds} s)`;
+  return [heading(head), ...tables.map(textTable), ...(reach.length === 0 ? [] : [textTable(reachTable(reach))])].join(
+    '\n',
+  );
 }
 
 const heading = (text) => `\n${text}\n${'='.repeat(text.length)}`;
+
+function reachTable(reach) {
+  return {
+    title: 'What the authors hold it to',
+    columns: ['', 'want', 'worst', '', 'each'],
+    rows: reach.map(({ what, want, got, met, each = '' }) => [what, want, got, met ? 'yes' : 'NO', each]),
+  };
+}
 
 function textTable({ title, columns, rows, notes = [] }) {
   if (rows.some((row) => row.length !== columns.length))

@@ -1,5 +1,4 @@
 /** `sluice serve` beside the same server answering a constant, over HTTP and over gRPC. */
-import { fileURLToPath } from 'node:url';
 import autocannon from 'autocannon';
 import { BATCH, USERS, VARIANTS } from '../contenders/service.mjs';
 import { startWorker } from '../measure/child.mjs';
@@ -8,31 +7,37 @@ import { interleave } from '../measure/rounds.mjs';
 import { pairedRatio, summarise } from '../measure/statistics.mjs';
 import { count, micros, ratio, spread } from '../report/format.mjs';
 
-const WORKER = fileURLToPath(new URL('../measure/service-worker.mjs', import.meta.url));
+const WORKER = './service-worker.mjs';
 const CONNECTIONS = 32;
 const GRPC_CONNECTIONS = 4;
-const SIZES = { quick: { rounds: 3, requests: 1000 }, full: { rounds: 7, requests: 10_000 } };
+const SIZES = { quick: { rounds: 3, requests: 1000 }, full: { rounds: 5, requests: 5000 } };
 const NAMES = Object.keys(VARIANTS);
 
-export async function serviceScenario({ quick, progress }) {
-  const size = quick ? SIZES.quick : SIZES.full;
-  progress.group('service');
-  const worker = startWorker(WORKER, { silent: true });
-  try {
-    const ports = await worker.ask({ do: 'listen' });
-    const fire = (name) => measure(worker, VARIANTS[name], ports[VARIANTS[name].port], size.requests);
-    for (const name of NAMES) await fire(name);
-    const records = await interleave({
-      rounds: size.rounds,
-      contenders: NAMES,
-      run: fire,
-      onTurn: (name, round) => progress.step(`round ${round + 1}, ${name}`),
-    });
-    return scenarioOf(NAMES.map((name) => rowOf(name, records)));
-  } finally {
-    await worker.stop();
-  }
-}
+export const group = {
+  title: 'The service',
+  about: '`sluice serve` on its memory store beside the same server answering a constant, over HTTP and gRPC',
+  place: 92,
+  async run({ quick, progress }) {
+    const size = quick ? SIZES.quick : SIZES.full;
+    progress.group('service');
+    const worker = startWorker(WORKER, { silent: true });
+    try {
+      const ports = await worker.ask({ do: 'listen' });
+      const fire = (name) => measure(worker, VARIANTS[name], ports[VARIANTS[name].port], size.requests);
+      for (const name of NAMES) await fire(name);
+      const records = await interleave({
+        rounds: size.rounds,
+        contenders: NAMES,
+        run: fire,
+        onTurn: (name, round) => progress.step(`round ${round + 1}, ${name}`),
+      });
+      const rows = NAMES.map((name) => rowOf(name, records));
+      return { tables: [table(rows)], rows };
+    } finally {
+      await worker.stop();
+    }
+  },
+};
 
 async function measure(worker, { requests, messages, attempts = 1 }, port, full) {
   const amount = Math.ceil(full / Math.max(1, attempts / 10));
@@ -86,46 +91,23 @@ function rowOf(name, records) {
   };
 }
 
-function scenarioOf(rows) {
+function table(rows) {
   return {
-    id: 'service',
-    title: 'The service (memory)',
-    rows,
-    tables: [
-      {
-        title: 'sluice serve',
-        columns: [
-          '',
-          'attempts/s',
-          'min-max',
-          'vs constant',
-          'p99 ms',
-          'server CPU us/attempt',
-          'min-max',
-          'constant/own',
-        ],
-        rows: rows.map((row) => [
-          row.name,
-          count(row.perSecond.median),
-          spread(row.perSecond, count),
-          ratio(row.rateVsConstant.median),
-          row.p99Ms.median.toFixed(1),
-          micros(row.cpuMicros.median),
-          spread(row.cpuMicros, micros),
-          ratio(row.cpuVsConstant.median),
-        ]),
-        notes: [
-          `${CONNECTIONS} in flight, ${USERS} users, none of them limited; the load comes from the bench's own process on the same machine.`,
-          `The constant: over HTTP a route of the same process that reads the same body, over gRPC the same method. p99 of a list is of all ${BATCH}.`,
-        ],
-      },
-    ],
-    charts: [
-      {
-        type: 'bars',
-        title: 'The service: attempts a second',
-        bars: rows.map(({ name, kind, perSecond }) => ({ label: name, kind, ...perSecond })),
-      },
+    title: 'sluice serve',
+    columns: ['', 'attempts/s', 'min-max', 'vs constant', 'p99 ms', 'server CPU us/attempt', 'min-max', 'constant/own'],
+    rows: rows.map((row) => [
+      row.name,
+      count(row.perSecond.median),
+      spread(row.perSecond, count),
+      ratio(row.rateVsConstant.median),
+      row.p99Ms.median.toFixed(1),
+      micros(row.cpuMicros.median),
+      spread(row.cpuMicros, micros),
+      ratio(row.cpuVsConstant.median),
+    ]),
+    notes: [
+      `${CONNECTIONS} in flight, ${USERS} users, none of them limited; the load comes from the bench's own process on the same machine.`,
+      `The constant: over HTTP a route of the same process that reads the same body, over gRPC the same method. p99 of a list is of all ${BATCH}.`,
     ],
   };
 }
