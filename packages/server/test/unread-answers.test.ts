@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { loadSync, type ServiceDefinition } from '@grpc/proto-loader';
 import { afterEach, describe, expect, test } from 'vitest';
 import { waitUntil } from '../../../tools/servers/wait-until.ts';
-import { createGrpcServer } from '../src/envoy/grpc/server.ts';
+import { createEnvoyServer } from '../src/envoy/grpc/server.ts';
 import { CONNECTION_LIMITS } from '../src/service/connections.ts';
 import { type Asked, grpcClient, PROTO_FOLDER } from './envoy/support.ts';
 import { type ServingProcess, serve } from './processes.ts';
@@ -125,7 +125,7 @@ describe('over gRPC, where each answer can be held back by itself', () => {
 
   test('one that is too slow, or too many of them, cost their connection; others go on', async () => {
     const callLimits = { mostConnections: 3, timeoutMs: 1000, mostSlow: 1000, mostOpen: 1000 };
-    const opened = createGrpcServer({
+    const opened = createEnvoyServer({
       answer: async () => ({
         overallCode: 'OK',
         statuses: [],
@@ -138,7 +138,7 @@ describe('over gRPC, where each answer can be held back by itself', () => {
       isHealthy: async () => true,
       callLimits,
     });
-    const port = await opened.listen(0, '127.0.0.1');
+    const port = await opened.listen({ port: 0, host: '127.0.0.1' });
     const honest = grpcClient(port);
     const ask = async () => (await honest.ask({ domain: 'x', descriptors: [] })).overallCode;
     expect(await ask()).toBe('OK');

@@ -7,10 +7,11 @@ import type { AddressInfo } from 'node:net';
 import type { TlsOptions } from 'node:tls';
 import type { Cost } from 'sluice';
 import type { Config } from '../config/config.ts';
-import type { GrpcOptions, GrpcServer } from '../envoy/grpc/server.ts';
+import type { EnvoyServerOptions } from '../envoy/grpc/server.ts';
 import { DEFAULT_SETTINGS, type EnvoySettings } from '../envoy/settings.ts';
 import { shouldRateLimit } from '../envoy/should-rate-limit.ts';
 import type { TlsFiles } from '../files/tls.ts';
+import type { GrpcServer } from '../grpc/server.ts';
 import { type Answer, json } from './answer.ts';
 import { BrowserGuard, type Openness } from './browser-guard.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections, CountedRequest } from './connections.ts';
@@ -133,9 +134,9 @@ export function createService(options: ServiceOptions): Service {
     listen: (port, host) => listen(server, port, host),
     async listenGrpc(port, host) {
       // Only those who want gRPC wait for it to be loaded.
-      const { createGrpcServer } = await import('../envoy/grpc/server.ts');
-      const opened = createGrpcServer({ ...grpcOptions(context, guard), tls: options.tls });
-      const bound = await opened.listen(port, host);
+      const { createEnvoyServer } = await import('../envoy/grpc/server.ts');
+      const opened = createEnvoyServer({ ...grpcOptions(context, guard), tls: options.tls });
+      const bound = await opened.listen({ port, host });
       grpc = opened;
       return bound;
     },
@@ -157,7 +158,7 @@ function holdLimits({ maxHolds, maxHoldsPerCaller, crew }: ServiceOptions): Hold
   return { most: part(maxHolds ?? MAX_HOLDS), mostPerCaller: part(maxHoldsPerCaller ?? MAX_HOLDS_PER_CALLER) };
 }
 
-function grpcOptions(context: RouteContext, guard: Guard): GrpcOptions {
+function grpcOptions(context: RouteContext, guard: Guard): EnvoyServerOptions {
   return {
     answer: (request, waitsMs) =>
       shouldRateLimit(request, envoyContext(context, { isHurried: waitsMs < HURRIED_BELOW_MS })),
