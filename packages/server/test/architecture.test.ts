@@ -20,7 +20,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   service: ['files', 'config', 'envoy'],
   lab: ['files', 'config', 'service'],
   workers: ['files', 'config', 'service'],
-  cli: ['files', 'config', 'envoy', 'service', 'lab', 'workers'],
+  logs: [],
+  backtest: ['logs'],
+  'log-files': ['files', 'config', 'logs', 'backtest'],
+  cli: ['files', 'config', 'envoy', 'service', 'lab', 'workers', 'logs', 'backtest', 'log-files'],
 };
 
 const BANS: readonly { readonly pattern: RegExp; readonly instead: string; readonly except?: readonly string[] }[] = [
@@ -30,8 +33,11 @@ const BANS: readonly { readonly pattern: RegExp; readonly instead: string; reado
   { pattern: /\bMath\.random\(/, instead: 'use node:crypto' },
 ];
 
-/** Who may name an algorithm: the default of Envoy's files, and the demo routes with the tutorials' names. */
-const NAMES_ALGORITHMS = ['envoy/limit.ts', 'lab/demo-config.ts'];
+/** Folders that browsers run too: the lab's page reads logs with them. */
+const FOR_BROWSERS = ['logs', 'backtest'];
+
+/** Who may name an algorithm: the default of Envoy's files, the demo routes with the tutorials' names, and what a second is worth to each. */
+const NAMES_ALGORITHMS = ['envoy/limit.ts', 'lab/demo-config.ts', 'backtest/whole-seconds.ts'];
 const ALGORITHM_NAMES = new RegExp(`'(?:${algorithms.map(({ name }) => name).join('|')})'`);
 
 const sources = readdirSync(root, { recursive: true })
@@ -43,7 +49,10 @@ const importsOf = (file: string): string[] => [...textOf(file).matchAll(/ from '
 describe.each(sources)('%s', (file) => {
   test('imports only what it may', () => {
     for (const path of importsOf(file)) {
-      if (path.startsWith('node:')) continue;
+      if (path.startsWith('node:')) {
+        expect(FOR_BROWSERS, `${path} is not there in a browser`).not.toContain(dirname(file));
+        continue;
+      }
       if (!path.startsWith('.')) {
         const isPublic = path.startsWith('sluice') ? subpaths.includes(path) : path in manifest.dependencies;
         expect(isPublic, `${path} is neither a public subpath of sluice nor a dependency`).toBe(true);

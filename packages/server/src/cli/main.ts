@@ -18,6 +18,7 @@ type LoadCommand = () => Promise<Command>;
 const COMMANDS: ReadonlyMap<string, LoadCommand> = new Map(
   Object.entries({
     serve: async () => (await import('./serve.ts')).serveCommand,
+    backtest: async () => (await import('./backtest.ts')).backtestCommand,
     check: async () => (await import('./check.ts')).checkCommand,
     explain: async () => (await import('./explain.ts')).explainCommand,
     schema: async () => (await import('./schema.ts')).schemaCommand,

@@ -1,10 +1,16 @@
 /** What a command may do to the outside: say something, complain, read the environment, draw. Tests hand in their own. */
+import type { Readable } from 'node:stream';
+
 export interface Terminal {
   out(text: string): void;
   error(text: string): void;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where somebody looks. Undefined when the output goes into a file or a pipe. */
   readonly screen?: Screen | undefined;
+  /** Where a line that is written over and over can stand, beside the output. Undefined when nobody looks. */
+  readonly status?: Pick<Screen, 'write'> | undefined;
+  /** Standard input, for commands that read it. */
+  readonly input?: Readable | undefined;
 }
 
 export interface Screen {
@@ -33,6 +39,12 @@ export const processTerminal: Terminal = {
   environment: process.env,
   get screen() {
     return process.stdout.isTTY ? processScreen : undefined;
+  },
+  get status() {
+    return process.stderr.isTTY ? { write: (text: string) => void process.stderr.write(text) } : undefined;
+  },
+  get input() {
+    return process.stdin;
   },
 };
 

@@ -55,6 +55,8 @@ export interface RuleLimit {
   readonly cost: number;
   /** Which plan the caller has. */
   readonly plan: Key | undefined;
+  /** As it is written: `header:NAME` or `claim:NAME`. */
+  readonly planText?: string | undefined;
 }
 
 export const EMPTY_CONFIG: Config = { policies: new Map(), rules: [], trustedProxies: 0 };

@@ -54,6 +54,7 @@ function readLimit(fields: Fields, path: Path, context: RuleContext): RuleLimit 
     policies: readPolicyNames(fields, path, context),
     cost: readCost(fields.cost, [...path, 'cost'], problems),
     plan: readPlan(fields.plan, [...path, 'plan'], context),
+    planText: typeof fields.plan === 'string' ? fields.plan : undefined,
   };
 }
 

@@ -1,0 +1,169 @@
+/** Who reads blocks: this thread, or several workers whose rows come back in order. */
+import { Worker } from 'node:worker_threads';
+import type { KeyTable } from '../logs/key-table.ts';
+import type { FirstLines } from '../logs/known-formats.ts';
+import type { LineFormat } from '../logs/line-format.ts';
+import { parseKeyPlan } from '../logs/log-keys.ts';
+import { BlockReader, type ParsedBlock } from '../logs/parse-block.ts';
+import { type FormatOptions, formatOf } from '../logs/recognize.ts';
+import { newTables, OTHER_ROUTES, type SpendReader, type Tables } from '../logs/request-reader.ts';
+import { PARSE_WORKER_FILE } from './worker-file.ts';
+
+/** How lines are read. Plain data, so that it can go to workers. */
+export interface ParseOptions extends FormatOptions {
+  /** Who is a client: `ip`, `user | ip`, `field:NAME + route`. */
+  readonly key: string;
+  readonly cost?: readonly string[] | undefined;
+  readonly routes: boolean;
+  readonly lines: boolean;
+}
+
+/** A block, and what its numbers mean here, where they are those of a worker. */
+export interface ReadBlock extends ParsedBlock {
+  readonly clientIds?: Int32Array | undefined;
+  readonly routeIds?: Int32Array | undefined;
+}
+
+/** Reads blocks of several logs. */
+export interface Parser {
+  readonly tables: Tables;
+  /** How many blocks may be on their way. */
+  readonly depth: number;
+  /** A further log, by its number and its first lines. Throws a `FormatError`. */
+  open(log: number, lines: FirstLines): LineFormat;
+  /** With a depth of 1 the answer is good until the next call. */
+  parse(log: number, bytes: Uint8Array): Promise<ReadBlock>;
+  close(): Promise<void>;
+}
+
+/** In this thread. */
+export function parserHere(options: ParseOptions, seed: number, spends?: SpendReader): Parser {
+  const tables = newTables(seed);
+  const readers: BlockReader[] = [];
+  return {
+    tables,
+    depth: 1,
+    open(log, lines) {
+      const format = formatOf(lines, options);
+      readers[log] = new BlockReader({ ...options, format, key: parseKeyPlan(options.key), tables, spends });
+      return format;
+    },
+    parse: async (log, bytes) => readers[log]!.read(bytes),
+    close: async () => {},
+  };
+}
+
+/** What a worker is sent, and what it answers. */
+export type ToWorker =
+  | {
+      readonly kind: 'open';
+      readonly log: number;
+      readonly lines: FirstLines;
+      readonly options: ParseOptions;
+      readonly seed: number;
+    }
+  | { readonly kind: 'block'; readonly log: number; readonly bytes: Uint8Array };
+
+export interface FromWorker extends ParsedBlock {
+  /** Texts that are new since the last block. */
+  readonly clients: NewTexts;
+  readonly routes: NewTexts;
+}
+
+export interface NewTexts {
+  readonly bytes: Uint8Array;
+  readonly ends: Uint32Array;
+}
+
+/** In workers, each with tables of its own. */
+export function parserPool(size: number, options: ParseOptions, seed: number): Parser {
+  const tables = newTables(seed);
+  const workers = Array.from({ length: size }, () => new ParseWorker(tables));
+  let turn = 0;
+  return {
+    tables,
+    depth: size * 2,
+    open(log, lines) {
+      const format = formatOf(lines, options);
+      for (const worker of workers) worker.post({ kind: 'open', log, lines, options, seed });
+      return format;
+    },
+    parse(log, bytes) {
+      const worker = workers[turn % size]!;
+      turn += 1;
+      return worker.parse(log, bytes);
+    },
+    async close() {
+      await Promise.all(workers.map((worker) => worker.close()));
+    },
+  };
+}
+
+/** Numbers of a worker, as they are called here. */
+class NumberMap {
+  ids = new Int32Array(1024);
+  #known = 0;
+  readonly #table: KeyTable;
+  readonly #most: number;
+
+  constructor(table: KeyTable, most = Number.POSITIVE_INFINITY) {
+    this.#table = table;
+    this.#most = most;
+  }
+
+  add({ bytes, ends }: NewTexts): void {
+    const needed = this.#known + ends.length;
+    if (needed > this.ids.length) {
+      const wide = new Int32Array(Math.max(needed, this.ids.length * 2));
+      wide.set(this.ids);
+      this.ids = wide;
+    }
+    let start = 0;
+    for (const end of ends) {
+      const table = this.#table;
+      const id = table.size < this.#most ? table.idOf(bytes, start, end) : table.find(bytes, start, end);
+      this.ids[this.#known] = id < 0 ? OTHER_ROUTES : id;
+      this.#known += 1;
+      start = end;
+    }
+  }
+}
+
+class ParseWorker {
+  readonly #worker = new Worker(PARSE_WORKER_FILE);
+  readonly #clients: NumberMap;
+  readonly #routes: NumberMap;
+  readonly #waiting: { resolve(block: ReadBlock): void; reject(error: Error): void }[] = [];
+
+  constructor(tables: Tables) {
+    this.#clients = new NumberMap(tables.clients);
+    this.#routes = new NumberMap(tables.routes, OTHER_ROUTES);
+    // The number of all further routes is the same everywhere.
+    this.#worker.on('message', (answer: FromWorker) => this.#waiting.shift()!.resolve(this.#translated(answer)));
+    this.#worker.on('error', (error) => {
+      for (const { reject } of this.#waiting.splice(0)) reject(error);
+    });
+  }
+
+  #translated(answer: FromWorker): ReadBlock {
+    this.#clients.add(answer.clients);
+    this.#routes.add(answer.routes);
+    return { ...answer, clientIds: this.#clients.ids, routeIds: this.#routes.ids };
+  }
+
+  post(message: ToWorker, transfer: readonly ArrayBuffer[] = []): void {
+    this.#worker.postMessage(message, transfer as ArrayBuffer[]);
+  }
+
+  parse(log: number, bytes: Uint8Array): Promise<ReadBlock> {
+    const copy = new Uint8Array(bytes);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      this.post({ kind: 'block', log, bytes: copy }, [copy.buffer]);
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#worker.terminate();
+  }
+}

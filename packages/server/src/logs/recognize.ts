@@ -1,0 +1,112 @@
+/** Which format a log has, from its first lines: every format is tried that looks right, and the one that reads the most of them is taken. */
+import { type FieldMap, type FirstLines, FORMAT_NAMES, FORMATS, textFormat } from './known-formats.ts';
+import { bytesOf, FormatError, LINE, type LineFormat, Spans } from './line-format.ts';
+import { TimeReader } from './times.ts';
+
+/** What is known of a log besides its lines. */
+export interface FormatOptions {
+  /** A name such as `combined`, or the setting of the server that wrote it: `$remote_addr - $remote_user [$time_local] ...`. */
+  readonly format?: string | undefined;
+  /** Fields by the names that the log has for them: `{ time: 'TIMESTAMP' }`. */
+  readonly fields?: FieldMap | undefined;
+}
+
+/** How many lines are looked at. */
+export const FIRST_LINES = 50;
+
+/** Throws a `FormatError` that says what to do. */
+export function formatOf(lines: FirstLines, { format, fields = {} }: FormatOptions = {}): LineFormat {
+  if (format === undefined) return recognized(lines, fields);
+  const make = Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
+  if (make !== undefined) return make(lines, fields);
+  if (/[$%]/.test(format)) return textFormat('log_format', 'the format you gave', format);
+  throw new FormatError(
+    `there is no format ${JSON.stringify(format)}. There are ${FORMAT_NAMES.join(', ')}, or give the log_format of your server.`,
+  );
+}
+
+/** Words that only one server writes. */
+const MARKS: readonly (readonly [name: string, pattern: RegExp])[] = [
+  ['cloudfront', /^#(?:Version|Fields):/i],
+  ['sluice', /^\s*\{"time":"[^"]+","policy":/],
+  ['cloudflare', /^\s*\{.*"(?:ClientRequestURI|EdgeStartTimestamp|EdgeResponseStatus|ClientRequestHost)"/],
+  [
+    'traefik-json',
+    /^\s*\{.*"(?:ClientHost|ClientAddr)".*"RequestMethod"|^\s*\{.*"RequestMethod".*"(?:ClientHost|ClientAddr|StartUTC)"/,
+  ],
+  ['caddy', /^\s*\{.*"request":\s*\{.*"(?:remote_ip|remote_addr|client_ip)"/],
+  ['envoy-json', /^\s*\{.*"(?:response_flags|upstream_cluster|downstream_remote_address|upstream_host|responseFlags)"/],
+  ['json', /^\s*\{/],
+  ['istio', /^\[\d{4}-\d\d-\d\dT[^\]]*\] "[^"]*" \d+ \S+ \S+ \S+ "/],
+  ['envoy', /^\[\d{4}-\d\d-\d\dT[^\]]*\] "/],
+  ['alb', /^(?:https?|h2|grpcs|wss?) \d{4}-\d\d-\d\dT\S+Z \S+ \S+:\d+ /],
+  ['haproxy', /(?:^|\s)\S+:\d+ \[\d\d\/\w{3}\/\d{4}:\d\d:\d\d:\d\d\.\d{3}\] /],
+  ['vhost', /^\S+:\d+ \S+ \S+ .*? \[\d\d\/\w{3}\/\d{4}:/],
+  ['traefik', /^\S+ \S+ .* \[\d\d\/\w{3}\/\d{4}:[^\]]*\] ".*" \d+ \d+ "[^"]*" "[^"]*" \d+ ".*" ".*" \d+ms/],
+  ['combined', /^\S+ \S+ .*?\[\d\d\/\w{3}\/\d{4}:[^\]]*\] "[^"]*(?:\\.[^"]*)*" \S+ \S+ "/],
+  ['common', /^\S+ \S+ .*?\[\d\d\/\w{3}\/\d{4}:/],
+];
+
+function recognized(lines: FirstLines, fields: FieldMap): LineFormat {
+  const full = lines.filter((line) => line.trim() !== '');
+  if (full.length === 0) throw new FormatError('the log is empty');
+  const votes = new Map<string, number>();
+  for (const line of full) {
+    const [name] = MARKS.find(([, pattern]) => pattern.test(line)) ?? [];
+    if (name !== undefined) votes.set(name, (votes.get(name) ?? 0) + 1);
+  }
+  // One line of #Fields: names the columns of all others.
+  const isNamed = votes.has('cloudfront');
+  const [best] = isNamed ? ['cloudfront'] : [...votes].sort(([, one], [, other]) => other - one).map(([name]) => name);
+  if (best !== undefined && (isNamed || votes.get(best)! * 2 >= full.length)) {
+    const format = FORMATS[best]!(lines, fields);
+    if (best !== 'json' || hasTimes(format, full)) return format;
+    throw new FormatError(
+      `the log is JSON, and its time was not found. Name its fields: --field time=NAME. ${keysIn(full[0]!)}`,
+    );
+  }
+  const csv = csvOf(lines, fields);
+  if (csv !== undefined) return csv;
+  throw new FormatError(
+    `the format is not known. Its first line is ${JSON.stringify(full[0]!.slice(0, 120))}. Name it with --format: ` +
+      `${FORMAT_NAMES.join(', ')}, or the log_format of your server.`,
+  );
+}
+
+function keysIn(line: string): string {
+  try {
+    return `It has ${Object.keys(JSON.parse(line) as object)
+      .slice(0, 20)
+      .join(', ')}.`;
+  } catch {
+    return '';
+  }
+}
+
+/** The first line names columns, one of them has times. */
+function csvOf(lines: FirstLines, fields: FieldMap): LineFormat | undefined {
+  const [header, ...rest] = lines;
+  if (header === undefined || !/^[^,;\t|]+(?:[,;\t|][^,;\t|]*)+$/.test(header)) return undefined;
+  try {
+    const format = FORMATS.csv!(lines, fields);
+    return hasTimes(format, rest) ? format : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether at least half of the lines have a time where the format says. */
+export function hasTimes(format: LineFormat, lines: FirstLines): boolean {
+  const reader = format.reader(['time']);
+  const spans = new Spans(2);
+  const times = new TimeReader();
+  const good = lines.filter((line) => {
+    const bytes = bytesOf(line);
+    spans.clear();
+    if (reader.read(bytes, 0, bytes.length, spans) !== LINE.request || spans.at[0]! < 0) return false;
+    const [start, end] = [spans.at[0]!, spans.at[1]!];
+    if (reader.dateField < 0) return !Number.isNaN(times.read(bytes, start, end));
+    return !Number.isNaN(times.readParts(bytes, spans.at[2]!, spans.at[3]!, start, end));
+  });
+  return good.length * 2 >= lines.filter((line) => line !== '').length && good.length > 0;
+}
