@@ -22,10 +22,15 @@ const SERVER = [
   'pcall',
 ];
 
+/** What the lone part of an algorithm decides: lone-read.lua declares them, so these files alone may assign them. */
+const DECIDED = ['remaining', 'reset', 'more', 'state', 'delta', 'lasts', 'grain'];
+const DECIDES = /(\.lone|\/lone-write)\.lua$/;
+
 /** Names that pieces share: an algorithm's arguments and functions, and what is around them. They keep their names. */
 export const SHARED = [
   ...['x', 'y', 'z', 'transition', 'penalize', 'refund', 'read', 'write', 'replace', 'seal', 'entries', 'READS_WHOLE'],
   ...['call', 'format', 'now', 'expiry', 'set_option', 'expire_command', 'refused', 'more_of', 'MODULES'],
+  ...['supplied', 'cost', 'unit', 'steady', 'key', 'asked', 'raw', 'kept_until', ...DECIDED],
 ];
 
 /** What means something else, or nothing, in one of Lua 5.1 and 5.4. */
@@ -67,7 +72,7 @@ function check(file, tree) {
     if (node.type === 'VarargLiteral') refuse(node, 'no varargs: arguments are named');
     if (node.type !== 'Identifier' || isFieldName(parent, place)) return;
     if (node.isLocal) names.add(node.name);
-    else checkGlobal(node, parent, place, refuse);
+    else if (!DECIDED.includes(node.name) || !DECIDES.test(file)) checkGlobal(node, parent, place, refuse);
   });
   return names;
 }

@@ -6,7 +6,7 @@
 import { unknownName } from './did-you-mean.ts';
 import { MAX_DURATION_MS, MICROS_PER_MS, MS_PER_YEAR } from './duration.ts';
 import { Kind, mistaken, type SluiceError, wrong } from './errors.ts';
-import { checkField } from './field.ts';
+import { checkField, type Field } from './field.ts';
 import { checkFlag } from './options.ts';
 import { type Algorithm, Rule } from './rule.ts';
 
@@ -133,14 +133,47 @@ function policyOf<P extends Policy>(
   return Object.freeze(Object.defineProperty(policy, RULE, { value }));
 }
 
-/** All fields as text. Short, because it stands in every key in Redis: whole numbers to the base of 36, and the default of a choice is ''. */
+/** All fields as text. Short, because it stands in every key in Redis: what a field is by default is ''. */
 function numbersOf({ fields: declared }: Algorithm, fields: Readonly<Record<string, unknown>>): string {
   const texts = Object.entries(fields).map(([name, value]) => {
-    if (typeof value === 'number') return Number.isInteger(value) ? value.toString(36) : `_${value}`;
     const field = declared[name]!;
-    return field.kind === 'choice' && value === field.of[0] ? '' : String(value);
+    if (field.kind === 'choice') return value === field.of[0] ? '' : shortest(String(value), field.of);
+    if (field.kind === 'count' && field.same !== undefined && value === fields[field.same]) return '';
+    return typeof value === 'number' ? numberText(value, field.kind) : String(value);
   });
   return texts.join(',').replace(/,+$/, '');
+}
+
+/** As much of a word as tells it from the others. */
+function shortest(word: string, among: readonly string[]): string {
+  const isShared = (part: string): boolean => among.some((other) => other !== word && other.startsWith(part));
+  let length = 1;
+  while (length < word.length && isShared(word.slice(0, length))) length += 1;
+  return word.slice(0, length);
+}
+
+/** Seconds of each. In capitals: small letters are digits. */
+const PERIODS = { S: 1, M: 60, H: 3600, D: 86_400 };
+
+/**
+ * To the base of 36: a duration in whole days, hours, minutes or seconds, a rate as a whole number in one of these, anything else as it is. No two
+ * numbers of a field have the same text.
+ */
+function numberText(value: number, kind: Field['kind']): string {
+  const periods = Object.entries(PERIODS);
+  if (kind === 'duration') {
+    for (const [letter, seconds] of periods.reverse()) {
+      const whole = value / (seconds * 1000);
+      if (Number.isInteger(whole)) return whole.toString(36) + letter;
+    }
+  }
+  if (kind === 'rate' && !Number.isInteger(value)) {
+    for (const [letter, seconds] of periods) {
+      const whole = Math.round(value * seconds);
+      if (whole / seconds === value) return whole.toString(36) + letter;
+    }
+  }
+  return Number.isInteger(value) ? value.toString(36) : `_${value}`;
 }
 
 /** A bucket so slow that it would take more than a century to recover leaves the range of exact time. */

@@ -83,6 +83,8 @@ export interface RedisTwin {
   readonly args: readonly [string, string, string];
   /** The source, as the build prints it: it defines `transition`, `penalize` and `refund`. */
   readonly lua: string;
+  /** What decides a lone attempt on a plain state ahead of all functions, if there is such a thing: see redis/lua/lone-read.lua. */
+  readonly lone?: string | undefined;
 }
 
 /** A compiled policy. One class for all algorithms, so that reading it costs the same for each. */

@@ -2,7 +2,9 @@
  * Scripts are put together here, from the Lua of the algorithms they are for and what stands around it. A program that uses one algorithm
  * carries the Lua of one; Redis keeps a script by its SHA-1 after the first call.
  *
- *     time     the clock, and when keys expire
+ *     the arguments, and the clock
+ *     lone     what is decided ahead of all functions, for one attempt
+ *     expiry   when keys expire
  *     value    how states that are one short value are read and written, for algorithms that do not bring that themselves
  *     block    what a blocked key is told
  *     the algorithm, or MODULES: a function for each of several
@@ -13,24 +15,29 @@ import type { Script } from './run-script.ts';
 import {
   blockLua,
   changeLua,
+  clockLua,
   decideLua,
   decideManyLua,
   decideOneLua,
+  expiryLua,
   historyLua,
-  timeLua,
+  loneReadLua,
+  loneWriteLua,
   valueChangesLua,
   valueLua,
 } from './scripts.generated.ts';
 import { sha1 } from './sha1.ts';
 
-const ENTRIES = { one: decideOneLua, many: decideManyLua, history: historyLua, decide: decideLua, change: changeLua };
+const ENTRIES = { many: decideManyLua, history: historyLua, decide: decideLua, change: changeLua };
 
 /** Scripts for one algorithm, and scripts for several. */
-export type SingleEntry = 'one' | 'many' | 'history';
+export type SingleEntry = 'many' | 'history';
 export type SeveralEntry = 'decide' | 'change';
 
-const ARGUMENTS = 'local x,y,z=ARGV[2]+0.0,ARGV[3]+0.0,ARGV[4]';
-const DECIDES = 'read=read,write=write,transition=transition';
+const SUPPLIED = 'local supplied=ARGV[1]';
+const ARGUMENTS = `local x,y,z=ARGV[2]+0.0,ARGV[3]+0.0,ARGV[4] ${SUPPLIED}`;
+const LONE_ARGUMENTS = `${ARGUMENTS} local unit,steady,cost=ARGV[3],false,ARGV[5]`;
+const DECIDES = 'grain=grain,read=read,write=write,transition=transition';
 const CHANGES = 'replace=replace,seal=seal,penalize=penalize,refund=refund';
 
 const made = new Map<string, Script>();
@@ -49,10 +56,50 @@ export function luaNumber({ redis }: Rule): number {
 export function singleScript(entry: SingleEntry, rule: Rule): Script {
   const { lua } = rule.redis!;
   return kept(`${entry} ${luaNumber(rule)}`, () =>
-    [...surroundings([lua], false), ARGUMENTS, entry === 'history' ? lua : decidingPart(lua), ENTRIES[entry]].join(
-      '\n',
-    ),
+    [
+      ARGUMENTS,
+      clockLua,
+      ...surroundings([lua], false),
+      entry === 'history' ? lua : decidingPart(lua),
+      ENTRIES[entry],
+    ].join('\n'),
   );
+}
+
+/** The script for one attempt, and whether the arguments of the algorithm are in it. */
+export interface LoneScript extends Script {
+  readonly hasArguments: boolean;
+}
+
+/**
+ * For so many policies of a process the arguments are in the script, which then has less to read with every call. A server keeps all scripts it has
+ * seen, so there is an end to it: those of further policies are sent with each call.
+ */
+const MOST_OF_THEIR_OWN = 32;
+let ofTheirOwn = 0;
+
+export function loneScript(rule: Rule): LoneScript {
+  const own = ofTheirOwn < MOST_OF_THEIR_OWN ? ownArguments(rule) : undefined;
+  if (own !== undefined) ofTheirOwn += 1;
+  const source = loneSource(own ?? LONE_ARGUMENTS, rule);
+  return { source, sha1: sha1(source), hasArguments: own !== undefined };
+}
+
+function loneSource(args: string, { redis }: Rule): string {
+  const { lua, lone } = redis!;
+  const ahead = lone === undefined ? ['local raw'] : [loneReadLua, lone, loneWriteLua];
+  return [args, clockLua, ...ahead, ...surroundings([lua], false), decidingPart(lua), decideOneLua].join('\n');
+}
+
+/** Undefined for arguments that cannot be written down as they are. */
+function ownArguments({ redis, identity, numbers }: Rule): string | undefined {
+  const { args, code } = redis!;
+  const [x, y, z] = args;
+  if (![x, y].every((text) => /^\d+(\.\d+)?$/.test(text)) || !/^[\w<]*$/.test(z)) return undefined;
+  // A policy with a name may come with other numbers next time, and so may one that stands in for another.
+  const steady = identity === code + numbers;
+  const values = [...[x, y].map((text) => (text.includes('.') ? text : `${text}.0`)), `'${z}'`, `'${y}'`, steady];
+  return `local x,y,z,unit,steady=${values.join(',')} local supplied,cost=ARGV[1]or'',ARGV[2]`;
 }
 
 /** `rules` of different algorithms, in the order in which the arguments name them from 1 on. */
@@ -68,7 +115,7 @@ export function severalSource(entry: string, rules: readonly Rule[], changes: bo
     const functions = changes ? `${DECIDES},${CHANGES}` : DECIDES;
     return `function(x,y,z)\n${changes ? lua : decidingPart(lua)}\nreturn{${functions}}end`;
   });
-  return [...surroundings(luas, changes), `local MODULES={${modules.join(',')}}`, entry].join('\n');
+  return [SUPPLIED, clockLua, ...surroundings(luas, changes), `local MODULES={${modules.join(',')}}`, entry].join('\n');
 }
 
 function kept(name: string, make: () => string): Script {
@@ -83,7 +130,7 @@ function kept(name: string, make: () => string): Script {
 
 function surroundings(luas: readonly string[], changes: boolean): string[] {
   const hasValues = luas.some((lua) => !lua.includes('READS_WHOLE'));
-  return [timeLua, ...(hasValues ? [valueLua] : []), ...(hasValues && changes ? [valueChangesLua] : []), blockLua];
+  return [expiryLua, ...(hasValues ? [valueLua] : []), ...(hasValues && changes ? [valueChangesLua] : []), blockLua];
 }
 
 /** What a decision needs comes before what changes need: a script makes its functions anew with every call. */

@@ -7,7 +7,7 @@ import type { Rule } from '../model/rule.ts';
 import type { Spent } from '../model/step.ts';
 import type { Change } from '../model/store.ts';
 import type { Script } from './run-script.ts';
-import { luaNumber, severalScript, singleScript } from './scripts.ts';
+import { type LoneScript, loneScript, luaNumber, severalScript, singleScript } from './scripts.ts';
 
 /** What a script decided, in microseconds. */
 export interface Reply {
@@ -34,10 +34,26 @@ export interface Call {
   read(reply: unknown): Reply;
 }
 
+/** What is made once for a rule. */
+interface Prepared {
+  readonly group: string;
+  lone?: LoneScript;
+}
+
+const prepared = new WeakMap<Rule, Prepared>();
+
+function preparedOf(rule: Rule): Prepared {
+  const known = prepared.get(rule);
+  if (known !== undefined) return known;
+  const made = { group: `${luaNumber(redisRule(rule))} ${rule.redis!.args.join(' ')}` };
+  prepared.set(rule, made);
+  return made;
+}
+
 /** What tells the rules of attempts apart, for a script. */
 export function groupOf(rules: readonly Rule[]): string {
-  if (rules.length === 1) return `${luaNumber(redisRule(rules[0]!))} ${rules[0]!.redis!.args.join(' ')}`;
-  return rules.map((rule) => groupOf([rule])).join(',');
+  if (rules.length === 1) return preparedOf(rules[0]!).group;
+  return rules.map((rule) => preparedOf(rule).group).join(',');
 }
 
 /** A rule without a twin in Lua works everywhere else. */
@@ -54,14 +70,25 @@ export function redisRule(rule: Rule): Rule {
 export function callOf(asks: readonly Ask[], now: string, dryRun = false): Call {
   const [first] = asks;
   if (dryRun || first!.rules.length > 1) return callOfSeveral(asks, now, dryRun);
+  if (asks.length === 1) return callOfOne(first!, now);
   const rule = first!.rules[0]!;
   const args = [now, ...rule.redis!.args];
   if (asks.some(({ costs }) => costs[0] !== 1)) for (const { costs } of asks) args.push(String(costs[0]));
   const keys = asks.map((ask) => ask.keys[0]!);
-  return asks.length === 1
-    ? { script: singleScript('one', rule), keys, args, read: readOne }
-    : { script: singleScript('many', rule), keys, args, read: (reply) => readMany(reply, asks.length) };
+  return { script: singleScript('many', rule), keys, args, read: (reply) => readMany(reply, asks.length) };
 }
+
+/** A cost of 1 on the server's clock goes without saying, where the script has the arguments. */
+function callOfOne({ rules, keys, costs }: Ask, now: string): Call {
+  const rule = rules[0]!;
+  const ready = preparedOf(rule);
+  ready.lone ??= loneScript(rule);
+  const script = ready.lone;
+  const args = script.hasArguments ? (now === '' && costs[0] === 1 ? NONE : [now]) : [now, ...rule.redis!.args];
+  return { script, keys, args: costs[0] === 1 ? args : [...args, String(costs[0])], read: readOne };
+}
+
+const NONE: readonly string[] = [];
 
 /** Attempts under several policies, or one that is only looked at. */
 function callOfSeveral(asks: readonly Ask[], now: string, dryRun: boolean): Call {

@@ -349,5 +349,5 @@ test('WAIT: an answer that no replica has confirmed is none of the store', async
   const replica = await startServer({ kind: 'redis', args: ['--replicaof', `${alone.host} ${alone.port}`] });
   closing.push(() => replica.stop());
   await expect.poll(async () => (await limiter.attempt('other')).source).toBe('store');
-  expect(await replica.command('EXISTS', 'sluice:{other}2t5,_0.0002777777777777778')).toBe(1);
+  expect(await replica.command('EXISTS', 'sluice:{other}2t5,1H')).toBe(1);
 });

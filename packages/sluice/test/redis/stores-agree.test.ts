@@ -39,6 +39,8 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
       let now = random.whole(0, 2e15);
       // One for all attempts: a longer window would ask for what the shorter one before it has forgotten.
       const policy = randomPolicy(random, name);
+      // The script for one attempt may have the numbers of its policy in it, so there is one for each.
+      await decide(stores.alone, [{ key: 'taught', policy, cost: 0 }]);
       const answers: Record<keyof typeof stores, Promise<Answer>[]> = {
         memory: [],
         alone: [],

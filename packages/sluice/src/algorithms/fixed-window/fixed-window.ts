@@ -5,6 +5,7 @@ import type { Algorithm } from '../../model/rule.ts';
 import type { Numbers } from '../../model/step.ts';
 import { partOfUnits } from '../shared/bucket.ts';
 import { windowBound, windowOn } from '../shared/windows.ts';
+import { lua as lone } from './fixed-window.lone.lua.generated.ts';
 import { lua } from './fixed-window.lua.generated.ts';
 
 /** A policy made by `fixedWindow({ ... })`. */
@@ -101,7 +102,7 @@ export const FIXED_WINDOW: Algorithm<FixedWindowPolicy> = {
       share: (part) => ({ limit: partOfUnits(limit, part) }),
       // A lease ends with the window it was taken from: exact, and costs nothing.
       lease: () => ({ interval: 0, usableFor: (_now, resetAfter) => resetAfter }),
-      redis: { code: 'f', args: [String(limit), String(size), align], lua },
+      redis: { code: 'f', args: [String(limit), String(size), align], lua, lone },
     };
   },
 };

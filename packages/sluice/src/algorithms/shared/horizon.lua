@@ -9,6 +9,7 @@
 local tolerance = y * 1e-9
 if tolerance > 0.1 then tolerance = 0.1 end
 local span, is_whole = x * y, y % 1 == 0
+local grain = x < 32 and 0 or 4 * y - 4 * y % 1000
 local delays, by_name = string.find(z, 'd', 1, true), string.find(z, 'n', 1, true)
 
 -- Here and below v - v % 1 is floor(v), without a call. In whole microseconds the room is a whole division.

@@ -8,6 +8,7 @@ import { MAX_MICROS } from '../../model/duration.ts';
 import type { RuleParts } from '../../model/rule.ts';
 import { type Numbers, type Step, TIME_TOLERANCE, UNIT_TOLERANCE } from '../../model/step.ts';
 import { bucketBound, unitByUnit } from './bucket.ts';
+import { lua as lone } from './horizon.lone.lua.generated.ts';
 import { lua } from './horizon.lua.generated.ts';
 
 export interface HorizonOptions {
@@ -91,6 +92,7 @@ export function horizonRule(options: HorizonOptions): Omit<RuleParts, 'share'> {
       code,
       args: [String(capacity), String(interval), `${delays ? 'd' : ''}${byName ? 'n' : ''}`],
       lua,
+      lone,
     },
   };
 }

@@ -7,6 +7,12 @@ export function wholeNumber(value: Uint8Array): number | undefined {
   return /^-?\d{1,17}$/.test(text) ? Number(text) : undefined;
 }
 
+/** Digits of two numbers, the second one of so many digits; undefined for anything else. */
+export function wholeNumbers(value: Uint8Array, last: number): [number, number] | undefined {
+  const text = textOf(value);
+  return /^\d{4,19}$/.test(text) ? [Number(text.slice(0, -last)), Number(text.slice(-last))] : undefined;
+}
+
 /** `m1724400000250000:42:7`: a letter, and so many whole numbers. */
 export function textNumbers(value: Uint8Array, count: number): number[] {
   const text = textOf(value);

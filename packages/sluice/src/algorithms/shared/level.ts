@@ -9,6 +9,7 @@ import { MAX_MICROS, MICROS_PER_SECOND } from '../../model/duration.ts';
 import type { RuleParts } from '../../model/rule.ts';
 import { type Numbers, type Step, TIME_TOLERANCE, UNIT_TOLERANCE } from '../../model/step.ts';
 import { bucketBound, drainingLease, partOfUnits, unitByUnit } from './bucket.ts';
+import { lua as lone } from './level.lone.lua.generated.ts';
 import { lua } from './level.lua.generated.ts';
 
 /** A rule over a level of at most `capacity` that drains `rate` units a second. `rateField` is how the policy calls that. */
@@ -58,7 +59,7 @@ export function levelRule(capacity: number, rate: number, rateField: string, cod
     nextUnit: (spent, resetAfter) => unitByUnit(spent, resetAfter, MICROS_PER_SECOND / rate),
     share: (part) => ({ capacity: partOfUnits(capacity, part), [rateField]: rate * part }),
     lease: drainingLease(capacity, MICROS_PER_SECOND / rate),
-    redis: { code, args: [String(capacity), String(rate), ''], lua },
+    redis: { code, args: [String(capacity), String(rate), ''], lua, lone },
   };
 }
 

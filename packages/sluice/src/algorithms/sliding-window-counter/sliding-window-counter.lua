@@ -5,6 +5,8 @@
 -- start + 1000 x previous + current, which Redis keeps in 8 bytes and can add to in place. Otherwise text:
 -- 'm01724400000250000:current:previous'.
 
+local grain = x < 32 and 0 or y / 8 - y / 8 % 1000
+
 -- v - v % 1 is floor(v), without a call.
 local function faded(count, elapsed)
   if count == 0 then return 0 end

@@ -8,6 +8,7 @@ import type { Algorithm } from '../../model/rule.ts';
 import { type Numbers, TIME_TOLERANCE, UNIT_TOLERANCE } from '../../model/step.ts';
 import { partOfUnits, unitByUnit } from '../shared/bucket.ts';
 import { windowBound, windowOn } from '../shared/windows.ts';
+import { lua as lone } from './sliding-window-counter.lone.lua.generated.ts';
 import { lua } from './sliding-window-counter.lua.generated.ts';
 
 /** A policy made by `slidingWindowCounter({ ... })`. */
@@ -143,7 +144,7 @@ export const SLIDING_WINDOW_COUNTER: Algorithm<SlidingWindowCounterPolicy> = {
       share: (part) => ({ limit: partOfUnits(limit, part) }),
       // A lease ends with the window it was taken from: exact, and costs nothing.
       lease: () => ({ interval: 0, usableFor: (now) => openedAt(now) + size - now }),
-      redis: { code: 'c', args: [String(limit), String(size), ''], lua },
+      redis: { code: 'c', args: [String(limit), String(size), ''], lua, lone },
     };
   },
 };

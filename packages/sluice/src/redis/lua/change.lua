@@ -19,7 +19,7 @@ local function carry_out(verb, key, rule, amount, at)
       local _, reset
       -- What is no value finds out by itself how long it lasts.
       if type(state) ~= 'table' then _, _, reset = rule.transition(now, 0, state, type(state) == 'number' and state or nil) end
-      rule.replace(key, blocked_until, reset, state)
+      rule.replace(key, blocked_until, reset, state, rule.grain)
     end
     return units
   end

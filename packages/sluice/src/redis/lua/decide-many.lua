@@ -24,7 +24,7 @@ local function decide()
         local _, _, look_reset = transition(now, 0, raw, stored)
         remaining, retry, reset, delay = refused(wait, retry, look_reset)
       elseif state and not raws then
-        write(key, found, state, delta, reset)
+        write(key, found, state, delta, reset, grain)
       elseif state then
         kept, kept_reset = state, reset
         if not delta then found = found and nil
@@ -38,7 +38,7 @@ local function decide()
       at = at + 1
       local again = raws and KEYS[at] == key
     until not again
-    if kept then write(key, found, kept, added, kept_reset) end
+    if kept then write(key, found, kept, added, kept_reset, grain) end
   end
   first = at
 end

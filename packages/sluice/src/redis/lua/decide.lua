@@ -45,7 +45,7 @@ local function attempt(from)
   local told = {}
   for _, check in ipairs(checks) do
     if check.retry == 0 and (dry_run or not all_allowed) then unspent(check, all_allowed)
-    elseif check.state and not dry_run then check.write(check.key, check.found, check.state, check.delta, check.reset) end
+    elseif check.state and not dry_run then check.write(check.key, check.found, check.state, check.delta, check.reset, check.grain) end
     told[#told + 1] = format('%d %d %d', check.remaining, check.reset, more_of(check.retry, check.delay))
   end
   return table.concat(told, ' ')

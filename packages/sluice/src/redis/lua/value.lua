@@ -27,18 +27,20 @@ end
 -- Writes a state with its expiry, as cheaply as Redis can.
 --   found   true when the key holds a state in the form that `delta` speaks of, false when it holds none, nil otherwise
 --   delta   the number to add to the stored integer; true when the stored string has the same length; nil to write it anew
-local last_reset, kept_until, last_delta, added_text
-local function write(key, found, state, delta, reset)
+local last_reset, last_grain, expires_at, last_delta, added_text
+local function write(key, found, state, delta, reset, grain)
   -- Of many attempts most write the same: what was last put into words, and the words.
-  if reset ~= last_reset then last_reset, kept_until = reset, expiry(reset) end
+  if reset ~= last_reset or grain ~= last_grain then
+    last_reset, last_grain, expires_at = reset, grain, expiry(reset, grain)
+  end
   if found and delta and reset > SOON then
     if delta ~= last_delta then last_delta, added_text = delta, delta ~= true and format('%d', delta) end
     if added_text then call('INCRBY', key, added_text) else call('SETRANGE', key, '0', state) end
-    call(expire_command, key, kept_until)
+    call(expire_command, key, expires_at)
     return
   end
   if type(state) == 'number' then state = format('%d', state) end
-  if found ~= false then call('SET', key, state, set_option, kept_until)
+  if found ~= false then call('SET', key, state, set_option, expires_at)
   -- Nothing was found, so if something is there it is none of ours: reading it says so in the server's words.
-  elseif not call('SET', key, state, set_option, kept_until, 'NX') then call('GET', key) end
+  elseif not call('SET', key, state, set_option, expires_at, 'NX') then call('GET', key) end
 end
