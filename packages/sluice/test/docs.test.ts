@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { installRuntimes, RUNTIMES } from '../../../tools/runtimes/index.ts';
 import { type RunningPostgres, type RunningServer, startPostgres, startServer } from '../../../tools/servers/index.ts';
 import { blockFolder, blocksOf, type Folder, isServer, PAGES, TEXTS, textOf } from './support/doc-blocks.ts';
 
@@ -23,6 +24,13 @@ afterAll(async () => {
   await Promise.all([server?.stop(), postgres?.stop()]);
 });
 
+/** The Node that runs the tests; what it does not have, a newer one does. */
+function programOf(code: string): { program: string; args: readonly string[] } {
+  if (!/from '(node:sqlite|better-sqlite3)'/.test(code)) return { program: process.execPath, args: [] };
+  const { program } = RUNTIMES.find(({ name }) => name === 'Node 22')!;
+  return { program, args: ['--disable-warning=ExperimentalWarning'] };
+}
+
 const untilLoaded = (file: URL): string[] => [
   '--input-type=module',
   '--eval',
@@ -34,9 +42,18 @@ describe.each(PAGES)('%s', (page) => {
 
   test.each(blocks.map((block) => [block.title, block] as const))('%s', async (_, block) => {
     const file = await folder.write(block);
-    const { stderr } = await run(process.execPath, isServer(page) ? untilLoaded(file) : [fileURLToPath(file)], {
+    const { program, args } = programOf(block.code);
+    if (program !== process.execPath) await installRuntimes();
+    const { stderr } = await run(program, [...args, ...(isServer(page) ? untilLoaded(file) : [fileURLToPath(file)])], {
       // All blocks are of one application, which shares its limits with itself.
-      env: { ...process.env, REDIS_URL: server.url, DATABASE_URL: postgres.url, PORT: '0', npm_package_name: 'docs' },
+      env: {
+        ...process.env,
+        REDIS_URL: server.url,
+        DATABASE_URL: postgres.url,
+        SQLITE_FILE: ':memory:',
+        PORT: '0',
+        npm_package_name: 'docs',
+      },
     });
     expect(stderr).toBe('');
   });

@@ -47,6 +47,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   './ioredis': ['checkServer', 'redisStore', 'runScriptWith'],
   './valkey-glide': ['checkServer', 'redisStore', 'runScriptWith'],
   './postgres': ['createTable', 'postgresStore', 'postgresTable'],
+  './sqlite': ['sqliteStore'],
   './http': [
     ...['anonymous', 'byHeader', 'byIp', 'byRoute', 'byUser', 'combine', 'denial', 'firstOf', 'gate', 'headerWriter'],
     ...['parseRateLimit', 'pathReadings', 'rateLimitHeaders', 'rateLimitedFetch'],

@@ -18,3 +18,8 @@ export function wakeByTimer(ms: number, wake: () => void): void {
 const { setImmediate: afterReading = (task: () => void): void => task() } = globalThis as {
   setImmediate?: (task: () => void) => void;
 };
+
+/** The same for somebody who waits for it: it keeps the program alive until then. */
+export function wakeForSure(ms: number, wake: () => void): void {
+  setTimeout(wake, Math.min(Math.ceil(ms), LONGEST_TIMER_MS));
+}

@@ -222,7 +222,7 @@ function unwrapped<T>(value: T): T {
   return value;
 }
 
-function keysOf(question: Question): readonly string[] {
+export function keysOf(question: Question): readonly string[] {
   switch (question.verb) {
     case 'attempt':
       return question.and.length === 0 ? [question.key] : [...new Set(checksOf(question).map(({ key }) => key))];

@@ -2,6 +2,21 @@
  * How a program of its own opens the store of an engine, by the environment: run by processes that share it, on any runtime. `options` are those of
  * the store.
  */
+const WAL = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL';
+
+/** Those that start at the same time may find the file locked by the one that turns on the log. */
+async function withLog(database) {
+  for (;;) {
+    try {
+      database.exec(WAL);
+      return database;
+    } catch (error) {
+      if (!/locked/.test(error.message)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+}
+
 export const OPEN = {
   async pg({ DATABASE_URL }, options) {
     const { default: pg } = await import('pg');
@@ -15,5 +30,23 @@ export const OPEN = {
     const { postgresStore } = await import('sluice/postgres');
     const sql = postgres(DATABASE_URL);
     return { store: postgresStore(sql, options), close: () => sql.end() };
+  },
+  async 'node:sqlite'({ SQLITE_FILE }, options) {
+    const { DatabaseSync } = await import('node:sqlite');
+    const { sqliteStore } = await import('sluice/sqlite');
+    const database = await withLog(new DatabaseSync(SQLITE_FILE));
+    return { store: sqliteStore(database, options), close: () => database.close(), database };
+  },
+  async 'better-sqlite3'({ SQLITE_FILE }, options) {
+    const { default: Database } = await import('better-sqlite3');
+    const { sqliteStore } = await import('sluice/sqlite');
+    const database = await withLog(new Database(SQLITE_FILE));
+    return { store: sqliteStore(database, options), close: () => database.close(), database };
+  },
+  async 'bun:sqlite'({ SQLITE_FILE }, options) {
+    const { Database } = await import('bun:sqlite');
+    const { sqliteStore } = await import('sluice/sqlite');
+    const database = await withLog(new Database(SQLITE_FILE));
+    return { store: sqliteStore(database, options), close: () => database.close(), database };
   },
 };
