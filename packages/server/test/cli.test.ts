@@ -21,7 +21,7 @@ writeFileSync(bad, 'policies:\n  api: { algorithm: token-bucket, capacity: 0, re
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const COMMANDS = [
-  ...['serve', 'backtest', 'check', 'explain', 'schema'],
+  ...['serve', 'backtest', 'suggest', 'check', 'explain', 'schema'],
   ...['attempt', 'peek', 'refund', 'penalize', 'reset', 'block', 'unblock', 'history', 'inspect', 'errors', 'top'],
 ];
 

@@ -14,6 +14,7 @@ export {
   type Tables,
 } from '../logs/request-reader.ts';
 export { RowBuffer, type RowColumns, type Rows } from '../logs/rows.ts';
+export { BurstCurve } from './burst-curve.ts';
 export { type Condition, type ConditionReport, parseCondition } from './fail-if.ts';
 export { Replay, type ReplayOptions, type RowTaker } from './replay.ts';
 export {
@@ -30,4 +31,15 @@ export {
 } from './report.ts';
 export { type OnDenied, PolicyScenario, type Scenario, type ScenarioCounts } from './scenario.ts';
 export { orderOf } from './sorter.ts';
+export {
+  type CurveChoice,
+  type CurvePoint,
+  curveChoice,
+  curveFor,
+  givenUp,
+  SHARES,
+  type Suggested,
+  type Suggestion,
+  suggested,
+} from './suggest.ts';
 export { type Bounds, boundsOf } from './whole-seconds.ts';

@@ -19,6 +19,7 @@ const COMMANDS: ReadonlyMap<string, LoadCommand> = new Map(
   Object.entries({
     serve: async () => (await import('./serve.ts')).serveCommand,
     backtest: async () => (await import('./backtest.ts')).backtestCommand,
+    suggest: async () => (await import('./suggest.ts')).suggestCommand,
     check: async () => (await import('./check.ts')).checkCommand,
     explain: async () => (await import('./explain.ts')).explainCommand,
     schema: async () => (await import('./schema.ts')).schemaCommand,

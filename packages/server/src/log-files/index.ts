@@ -9,9 +9,11 @@ export type {
   RouteReport,
   TrafficReport,
 } from '../backtest/report.ts';
+export type { CurvePoint, Suggested, Suggestion } from '../backtest/suggest.ts';
 export { FormatError } from '../logs/line-format.ts';
 export type { FormatOptions } from '../logs/recognize.ts';
 export { type BacktestOptions, type BacktestReport, backtest, type DeniedLine, type LogOptions } from './backtest.ts';
 export { ConfigScenario } from './config-scenario.ts';
 export type { Progress, ReadOptions, ReadResult } from './read-logs.ts';
 export { reportHtml } from './report-html.ts';
+export { type SecondHalf, type SuggestOptions, type SuggestReport, suggest, type Tried } from './suggest.ts';
