@@ -70,6 +70,12 @@ test('metrics count decisions by policy, and never name what callers send', asyn
     'sluice_decisions_total{policy="trial",outcome="allowed"} 1',
     'sluice_decisions_total{policy="trial",outcome="shadow_denied"} 2',
     'sluice_decisions_total{policy="inline",outcome="allowed"} 1',
+    // A policy that nobody has asked yet is there too.
+    'sluice_decisions_total{policy="daily",outcome="denied"} 0',
+    'sluice_answers_total{source="store"} 7',
+    'sluice_answers_total{source="fallback"} 0',
+    'sluice_fallback_seconds_total 0',
+    'sluice_breaker_open 0',
     'sluice_check_duration_seconds_count 7',
     'sluice_check_duration_seconds_bucket{le="+Inf"} 7',
     'sluice_store_errors_total 0',
@@ -77,7 +83,12 @@ test('metrics count decisions by policy, and never name what callers send', asyn
     'sluice_http_responses_total{status="200"} 8',
   ])
     expect(text.split('\n')).toContain(line);
-  expect(text).not.toMatch(/somebody|mine|daily/);
+  expect(text).toMatch(/^sluice_build_info\{version="\d+\.\d+\.\d+",node="\d+\.\d+\.\d+"\} 1$/m);
+  const numberOf = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)![1]);
+  expect(numberOf('process_cpu_seconds_total')).toBeGreaterThan(0);
+  expect(numberOf('process_resident_memory_bytes')).toBeGreaterThan(20e6);
+  expect(Math.abs(numberOf('process_start_time_seconds') - (Date.now() / 1e3 - process.uptime()))).toBeLessThan(60);
+  expect(text).not.toMatch(/somebody|mine/);
   expect(
     text
       .trim()

@@ -50,7 +50,10 @@ describe('sums', () => {
     second(other);
     first(both);
     second(both);
-    const now = { storeUp: true, holds: 0 };
+    const now = {
+      ...{ storeUp: true, serversAway: 0, holds: 0 },
+      process: { cpuSeconds: 1, residentBytes: 2, startedAt: 3 },
+    };
     expect(metricsText(sum(one.counts(), other.counts()), now)).toBe(metricsText(both.counts(), now));
   });
 });

@@ -21,12 +21,15 @@ export const MAX_DESCRIPTORS = 256;
 
 /** Rejects with a ServiceError for what the client did wrong, and with the store's error when it fails. */
 export async function shouldRateLimit(request: RateLimitRequest, context: EnvoyContext): Promise<RateLimitResponse> {
+  const startedAt = performance.now();
   context.stats.requested();
   try {
     return await decide(request, context);
   } catch (error) {
     context.stats.happened(error instanceof ServiceError ? 'service_error' : 'redis_error');
     throw error;
+  } finally {
+    context.stats.responded((performance.now() - startedAt) / 1e3);
   }
 }
 

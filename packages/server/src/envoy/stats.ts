@@ -18,7 +18,14 @@ export interface EnvoyCounts {
   readonly events: Readonly<Record<Event, number>>;
   readonly requests: number;
   readonly firstLoads: number;
+  /** How many answers took no longer than each of `RESPONSE_SECONDS`, and longer than the one before. */
+  readonly times: readonly number[];
+  readonly timedSeconds: number;
+  readonly timed: number;
 }
+
+/** As the reference server's exporter has them. */
+const RESPONSE_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 
 type Event = 'domain_not_found' | 'global_shadow_mode' | 'service_error' | 'redis_error';
 
@@ -39,6 +46,9 @@ export class EnvoyStats {
   };
   #requests = 0;
   #firstLoads = 0;
+  readonly #times: number[] = RESPONSE_SECONDS.map(() => 0);
+  #timedSeconds = 0;
+  #timed = 0;
 
   /** The config that the service began with. Changes of it are counted elsewhere. */
   loaded(): void {
@@ -47,6 +57,13 @@ export class EnvoyStats {
 
   requested(): void {
     this.#requests += 1;
+  }
+
+  responded(seconds: number): void {
+    this.#timed += 1;
+    this.#timedSeconds += seconds;
+    const bucket = RESPONSE_SECONDS.findIndex((most) => seconds <= most);
+    if (bucket >= 0) this.#times[bucket]! += 1;
   }
 
   happened(event: Event): void {
@@ -59,7 +76,15 @@ export class EnvoyStats {
   }
 
   counts(): EnvoyCounts {
-    return { rules: this.#rules, events: this.#events, requests: this.#requests, firstLoads: this.#firstLoads };
+    return {
+      rules: this.#rules,
+      events: this.#events,
+      requests: this.#requests,
+      firstLoads: this.#firstLoads,
+      times: this.#times,
+      timedSeconds: this.#timedSeconds,
+      timed: this.#timed,
+    };
   }
 
   #countsOf(domain: string, { path, isOpen, fixedPath }: MetricName): Counts {
@@ -85,14 +110,16 @@ export class EnvoyStats {
 
 /** Nothing before the first request: who does not use Envoy need not see it. */
 export function envoyLines(
-  { rules, events, requests, firstLoads }: EnvoyCounts,
+  counts: EnvoyCounts,
   reloads: { readonly applied: number; readonly rejected: number },
 ): readonly string[] {
+  const { rules, events, requests, firstLoads } = counts;
   if (requests === 0) return [];
   const { domain_not_found, global_shadow_mode, service_error, redis_error } = events;
   return [
     ...COUNTS.flatMap((count) => ruleLines(rules, count)),
     ...total('total_requests', ['{grpc_method="ShouldRateLimit"}', requests]),
+    ...responseTimes(counts),
     ...total('domain_not_found', ['', domain_not_found]),
     ...total('global_shadow_mode', ['', global_shadow_mode]),
     ...total(
@@ -102,6 +129,23 @@ export function envoyLines(
     ),
     ...total('config_load_success', ['', firstLoads + reloads.applied]),
     ...total('config_load_error', ['', reloads.rejected]),
+  ];
+}
+
+function responseTimes({ times, timedSeconds, timed }: EnvoyCounts): string[] {
+  const name = 'ratelimit_service_response_time_seconds';
+  const method = 'grpc_method="ShouldRateLimit"';
+  let sum = 0;
+  const lines = RESPONSE_SECONDS.map((most, index) => {
+    sum += times[index]!;
+    return `${name}_bucket{${method},le="${most}"} ${sum}`;
+  });
+  return [
+    `# TYPE ${name} histogram`,
+    ...lines,
+    `${name}_bucket{${method},le="+Inf"} ${timed}`,
+    `${name}_sum{${method}} ${timedSeconds}`,
+    `${name}_count{${method}} ${timed}`,
   ];
 }
 

@@ -35,6 +35,7 @@ export function counting(metrics: Metrics, naming: Naming): Layer {
     const now = performance.now();
     const seconds = (now - startedAt) / 1e3;
     metrics.checked(seconds);
+    metrics.answeredBy(source);
     metrics.live.answered(all, source, seconds, now);
     if (naming.isWholeRequest) metrics.live.requested(answer.allowed, now);
     return answer;

@@ -6,7 +6,7 @@ import type { Cost } from 'sluice';
 import type { Holds } from './holds.ts';
 import type { StoreState } from './live-store.ts';
 import type { LiveState } from './live-sums.ts';
-import type { Counts, Metrics } from './metrics.ts';
+import { type Counts, type Metrics, type ProcessUse, processUse } from './metrics.ts';
 import { isOfUse, type OpenStore } from './open-store.ts';
 
 /** What one process says of itself. It is plain data. */
@@ -15,8 +15,10 @@ export interface Report {
   readonly live: LiveState;
   readonly holds: number;
   readonly isDraining: boolean;
+  readonly process: ProcessUse;
   readonly store: {
     readonly isUp: boolean;
+    readonly serversAway: number;
     readonly isOfUse: boolean;
     readonly state: StoreState;
     /** In a sentence. */
@@ -67,8 +69,10 @@ export async function reportOf({ metrics, store, holds, isDraining }: Reporting,
     live: metrics.live.state(seconds),
     holds: holds.size,
     isDraining: isDraining(),
+    process: processUse(),
     store: {
       isUp,
+      serversAway: store.serversAway?.() ?? 0,
       isOfUse: isOfUse(store, isUp),
       state: metrics.live.storeState(isUp),
       ...(problem === undefined ? {} : { problem }),

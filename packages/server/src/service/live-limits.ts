@@ -27,6 +27,7 @@ export interface LiveStores {
 
 export function liveLimits({ store, hurried = store }: LiveStores, metrics: Metrics, first: Config): LiveLimits {
   const made = (config: Config) => {
+    metrics.configured(config.policies.keys());
     const limiter = limiterFor(config, store, metrics);
     return { config, limiter, hurriedLimiter: hurried === store ? limiter : limiterFor(config, hurried, metrics) };
   };

@@ -2,6 +2,7 @@
  * What Prometheus reads. Labels are the names of configured policies, `inline` for all others, and fixed words: what callers send never
  * becomes a label, so the number of series is bounded by the config.
  */
+import { readFileSync } from 'node:fs';
 import { type EnvoyCounts, EnvoyStats, envoyLines } from '../envoy/stats.ts';
 import { Live } from './live.ts';
 
@@ -14,11 +15,15 @@ const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.0
 /** Everything that only grows, as data: what several processes counted can be added up. */
 export interface Counts {
   readonly decisions: ReadonlyMap<string, Readonly<Record<Outcome, number>>>;
+  /** Answers, by who gave them. */
+  readonly sources: ReadonlyMap<string, number>;
   /** How many checks took no longer than each of `BUCKETS`, and longer than the one before. */
   readonly buckets: readonly number[];
   readonly checks: number;
   readonly checkSeconds: number;
   readonly storeErrors: number;
+  /** Seconds in which a fallback answered, the outage that lasts included. */
+  readonly fallbackSeconds: number;
   readonly reloads: { readonly applied: number; readonly rejected: number };
   readonly responses: ReadonlyMap<number, number>;
   readonly cutOff: number;
@@ -28,10 +33,33 @@ export interface Counts {
 /** What is not counted but looked at. */
 export interface Looked {
   readonly storeUp: boolean;
+  /** Servers of the store that are not asked for now, because they did not answer. */
+  readonly serversAway: number;
+  readonly process: ProcessUse;
   readonly holds: number;
   /** Undefined where one process is the whole server. */
   readonly workers?: { readonly count: number; readonly silent: number } | undefined;
 }
+
+/** What the processes that serve take. */
+export interface ProcessUse {
+  readonly cpuSeconds: number;
+  readonly residentBytes: number;
+  /** Unix time. */
+  readonly startedAt: number;
+}
+
+export function processUse(): ProcessUse {
+  const { user, system } = process.cpuUsage();
+  return {
+    cpuSeconds: (user + system) / 1e6,
+    residentBytes: process.memoryUsage.rss(),
+    startedAt: Math.round(performance.timeOrigin) / 1e3,
+  };
+}
+
+/** Who can answer: each is there from the start, so that an alert on it has something to look at. */
+const SOURCES = ['store', 'fallback', 'deny-cache', 'fail-open', 'fail-closed'] as const;
 
 /** What the service counts: `GET /metrics` tells it to Prometheus. */
 export class Metrics {
@@ -40,6 +68,10 @@ export class Metrics {
   /** Of the Envoy service. */
   readonly envoy = new EnvoyStats();
   readonly #decisions = new Map<string, Record<Outcome, number>>();
+  readonly #sources = new Map<string, number>(SOURCES.map((source) => [source, 0]));
+  #fallbackSeconds = 0;
+  /** When the outage began that lasts, on the clock of this process. */
+  #fallbackSince: number | undefined;
   readonly #buckets: number[] = BUCKETS.map(() => 0);
   #checks = 0;
   #checkSeconds = 0;
@@ -53,13 +85,40 @@ export class Metrics {
     this.live = live;
   }
 
+  /** Their series are there before the first request, so that an alert on them has something to look at. */
+  configured(policies: Iterable<string>): void {
+    for (const policy of policies) this.#countsOf(policy);
+  }
+
   decided(policy: string, outcome: Outcome): void {
+    this.#countsOf(policy)[outcome] += 1;
+  }
+
+  #countsOf(policy: string): Record<Outcome, number> {
     let counts = this.#decisions.get(policy);
     if (counts === undefined) {
       counts = { allowed: 0, denied: 0, shadow_denied: 0 };
       this.#decisions.set(policy, counts);
     }
-    counts[outcome] += 1;
+    return counts;
+  }
+
+  answeredBy(source: string): void {
+    this.#sources.set(source, (this.#sources.get(source) ?? 0) + 1);
+  }
+
+  fallbackBegan(): void {
+    this.#fallbackSince ??= performance.now();
+  }
+
+  fallbackEnded(): void {
+    this.#fallbackSeconds = this.#fallbackSecondsNow();
+    this.#fallbackSince = undefined;
+  }
+
+  #fallbackSecondsNow(): number {
+    const since = this.#fallbackSince;
+    return this.#fallbackSeconds + (since === undefined ? 0 : (performance.now() - since) / 1e3);
   }
 
   checked(seconds: number): void {
@@ -89,10 +148,12 @@ export class Metrics {
   counts(): Counts {
     return {
       decisions: this.#decisions,
+      sources: this.#sources,
       buckets: this.#buckets,
       checks: this.#checks,
       checkSeconds: this.#checkSeconds,
       storeErrors: this.#storeErrors,
+      fallbackSeconds: this.#fallbackSecondsNow(),
       reloads: this.#reloads,
       responses: this.#responses,
       cutOff: this.#cutOff,
@@ -106,9 +167,16 @@ export function metricsText(counts: Counts, now: Looked): string {
   const { storeErrors, reloads, cutOff } = counts;
   const lines = [
     ...family('sluice_decisions_total', 'counter', 'Answers of policies to attempts.', decisionLines(counts)),
+    ...family('sluice_answers_total', 'counter', 'Answers to attempts, by who gave them.', sourceLines(counts)),
+    ...family('sluice_fallback_seconds_total', 'counter', 'Seconds in which a fallback answered for the store.', [
+      ['', round(counts.fallbackSeconds)],
+    ]),
     ...family('sluice_check_duration_seconds', 'histogram', 'How long the store took to decide.', durations(counts)),
     ...family('sluice_store_errors_total', 'counter', 'Calls that the store failed.', [['', storeErrors]]),
     ...family('sluice_store_up', 'gauge', 'Whether the store answers now.', [['', now.storeUp ? 1 : 0]]),
+    ...family('sluice_breaker_open', 'gauge', 'Servers of the store that are given up for now.', [
+      ['', now.serversAway],
+    ]),
     ...family('sluice_holds', 'gauge', 'Reservations that are not settled yet.', [['', now.holds]]),
     ...family('sluice_config_reloads_total', 'counter', 'Changes of the config file, by what became of them.', [
       ['{result="applied"}', reloads.applied],
@@ -119,6 +187,7 @@ export function metricsText(counts: Counts, now: Looked): string {
       ['', cutOff],
     ]),
     ...workerLines(now),
+    ...processLines(now.process),
     ...envoyLines(counts.envoy, reloads),
   ];
   return `${lines.join('\n')}\n`;
@@ -134,6 +203,27 @@ function workerLines({ workers }: Looked): string[] {
       ['', silent],
     ]),
   ];
+}
+
+/** Under the names that every exporter has for them; of all workers together. */
+function processLines({ cpuSeconds, residentBytes, startedAt }: ProcessUse): string[] {
+  const info: Sample = [`{version="${VERSION}",node="${process.versions.node}"}`, 1];
+  return [
+    ...family('sluice_build_info', 'gauge', 'The version that runs, as labels.', [info]),
+    ...family('process_cpu_seconds_total', 'counter', 'User and system CPU time.', [['', round(cpuSeconds)]]),
+    ...family('process_resident_memory_bytes', 'gauge', 'Resident memory.', [['', residentBytes]]),
+    ...family('process_start_time_seconds', 'gauge', 'When it started, as Unix time.', [['', startedAt]]),
+  ];
+}
+
+const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+
+function round(seconds: number): number {
+  return Math.round(seconds * 1e3) / 1e3;
+}
+
+function sourceLines({ sources }: Counts): Sample[] {
+  return [...sources].map(([source, count]): Sample => [`{source="${source}"}`, count]);
 }
 
 function decisionLines({ decisions }: Counts): Sample[] {

@@ -22,6 +22,8 @@ export interface OpenStore {
   /** Whether it has answered ever: until then the service is not of use. Default: it has. */
   hasAnswered?(): boolean;
   isUp(): Promise<boolean>;
+  /** How many of its servers are given up for now. Default: none. */
+  serversAway?(): number;
   /** What is wrong with it, in a sentence. Default: nothing is known. */
   problem?(): string | undefined;
   /** Another process has given back units of these keys: denials of them are not repeated any more. Default: there are none to repeat. */
@@ -103,8 +105,14 @@ async function openRedis(options: StoreOptions & RedisConnection, metrics: Metri
       ...(to === 'local' ? { share: options.fallbackShare } : {}),
       warnings: false,
       isBack: () => away.size === 0,
-      onFallback: ({ error }) => log.warn('the store does not answer', { fallback: to, error: errorText(error) }),
-      onRecovered: ({ answered }) => log.info('the store answers again', { answered }),
+      onFallback: ({ error }) => {
+        metrics.fallbackBegan();
+        log.warn('the store does not answer', { fallback: to, error: errorText(error) });
+      },
+      onRecovered: ({ answered }) => {
+        metrics.fallbackEnded();
+        log.info('the store answers again', { answered });
+      },
     }),
   ];
   const usual = layered(own, ...answering);
@@ -124,6 +132,7 @@ async function openRedis(options: StoreOptions & RedisConnection, metrics: Metri
     failsClosed: to === 'deny',
     hasAnswered: () => start.hasAnswered,
     isUp: () => start.isUp(PING_TIMEOUT_MS),
+    serversAway: () => away.size,
     problem: () => start.problem,
     failed: start.failed,
     async close() {

@@ -187,6 +187,13 @@ async function metricsAnswer(context: RouteContext): Promise<Answer> {
   const { counts, reports, workers } = gathered;
   const body = metricsText(counts, {
     storeUp: storeOf(gathered).isUp,
+    // Each worker has a breaker of its own: what one of them gave up is away.
+    serversAway: Math.max(...reports.map(({ store }) => store.serversAway)),
+    process: {
+      cpuSeconds: reports.reduce((sum, { process }) => sum + process.cpuSeconds, 0),
+      residentBytes: reports.reduce((sum, { process }) => sum + process.residentBytes, 0),
+      startedAt: Math.min(...reports.map(({ process }) => process.startedAt)),
+    },
     holds: reports.reduce((sum, { holds }) => sum + holds, 0),
     workers: workers && { count: workers.count, silent: workers.silent.length },
   });
