@@ -1,16 +1,14 @@
 /**
  * A secret 64-bit hash of a key. The table keeps the hash instead of the key, so nobody outside may be able to find two keys that meet: each
- * piece of the key is multiplied with random numbers of its place, which are drawn for each store, and of the sums the upper halves count.
+ * UTF-16 unit of the key is multiplied with random numbers of its place, which are drawn for each store, and of the sums the upper halves count.
  * Any two keys, however they were chosen, meet with a probability of 1 in 2^64 ("multilinear hashing"). Of ten million keys one pair meets
  * with a probability of 3 in a million.
  */
 
-/** Pieces until the numbers are used again. A longer key is hashed in parts. */
-const PIECES = 512;
+/** Units until the numbers are used again. A longer key is hashed in parts. */
+const UNITS = 512;
 const LANES = 4;
 const UPPER = -65_536;
-/** Marks a piece that is one UTF-16 unit; others are two that are one byte each. */
-const ALONE = 65_536;
 
 export class KeyHash {
   /** The hash of the key that was last given to `of`. Never both 0: that means an empty slot in the table. */
@@ -19,7 +17,7 @@ export class KeyHash {
   readonly #factors: Int32Array;
 
   constructor() {
-    this.#factors = crypto.getRandomValues(new Int32Array(LANES * (PIECES + 1)));
+    this.#factors = crypto.getRandomValues(new Int32Array(LANES * (UNITS + 1)));
   }
 
   of(key: string): void {
@@ -38,19 +36,13 @@ export class KeyHash {
         at = 0;
         place = 0;
       }
-      let piece = text.charCodeAt(at);
-      at += 1;
-      const next = piece < 256 && at < text.length ? text.charCodeAt(at) : 256;
-      if (next < 256) {
-        piece |= next << 8;
-        at += 1;
-      } else piece |= ALONE;
       // Never 0: so a key differs from itself with something behind it.
-      piece += 1;
-      a = (a + Math.imul(factors[place]!, piece)) | 0;
-      b = (b + Math.imul(factors[place + 1]!, piece)) | 0;
-      c = (c + Math.imul(factors[place + 2]!, piece)) | 0;
-      d = (d + Math.imul(factors[place + 3]!, piece)) | 0;
+      const unit = text.charCodeAt(at) + 1;
+      at += 1;
+      a = (a + Math.imul(factors[place]!, unit)) | 0;
+      b = (b + Math.imul(factors[place + 1]!, unit)) | 0;
+      c = (c + Math.imul(factors[place + 2]!, unit)) | 0;
+      d = (d + Math.imul(factors[place + 3]!, unit)) | 0;
       place += LANES;
     }
     // Sums of keys that follow one another stand in rows: mixed, so that they are spread, and reversibly, so that no two more meet.
@@ -59,8 +51,7 @@ export class KeyHash {
     high ^= Math.imul(low ^ (low >>> 15), 0x85ebca6b);
     low ^= Math.imul(high ^ (high >>> 13), 0xc2b2ae35);
     high ^= Math.imul(low ^ (low >>> 16), 0x27d4eb2f);
-    this.low = low;
+    this.low = (low | high) === 0 ? 1 : low;
     this.high = high;
-    if (this.low === 0 && this.high === 0) this.low = 1;
   }
 }

@@ -175,7 +175,7 @@ class MemoryStates implements States {
       this.#nextTable()?.sweep(now);
     }
     const table = this.#tableOf(rule, now);
-    const slot = table.find(key, now);
+    const slot = table.find(key);
     rule.transition(table.stateAt(slot, now), now, cost, step);
     if (this.#blocks > 0) {
       refuseIfBlocked(this, key, rule, now, step);
@@ -186,29 +186,29 @@ class MemoryStates implements States {
 
   read(key: string, rule: Rule, now: number): Numbers | undefined {
     const table = this.#tableOf(rule, now);
-    return table.stateAt(table.find(key, now), now);
+    return table.stateAt(table.find(key), now);
   }
 
   write(key: string, rule: Rule, now: number, step: Step): void {
     const table = this.#tableOf(rule, now);
-    this.#commit(table, table.find(key, now), rule, now, step);
+    this.#commit(table, table.find(key), rule, now, step);
   }
 
   remove(key: string, rule: Rule, now: number): void {
     const table = this.#tableOf(rule, now);
-    table.remove(table.find(key, now));
+    table.remove(table.find(key));
   }
 
   blockedUntil(key: string, rule: Rule, now: number): number {
     const table = this.#blocks > 0 ? this.#byIdentity.get(blocksOf(rule).identity) : undefined;
-    return table?.stateAt(table.find(key, now), now)?.[0] ?? now;
+    return table?.stateAt(table.find(key), now)?.[0] ?? now;
   }
 
   block(key: string, rule: Rule, until: number, now: number): void {
     if (until <= now && this.#blocks === 0) return;
     const kept = blocksOf(rule);
     const table = this.#tableOf(kept, now);
-    const slot = table.find(key, now);
+    const slot = table.find(key);
     if (until <= now) {
       table.remove(slot);
       return;
@@ -217,7 +217,7 @@ class MemoryStates implements States {
     const step = this.#step;
     step.allow(0, until - now);
     step.becomes(until, 0);
-    if (!this.#commit(table, slot, kept, now, step)) table.write(table.findAgain(now), now, kept, step, true);
+    if (!this.#commit(table, slot, kept, now, step)) table.write(table.findAgain(), now, kept, step, true);
   }
 
   #nextTable(): Table | undefined {
@@ -265,11 +265,11 @@ class MemoryStates implements States {
     const held = this.#held;
     const isNew = slot < 0;
     if (isNew && this.#sweeps < MOST_SWEEPS) this.#sweeps += 1;
-    const needsKey = isNew && held.states >= this.#maxKeys && !table.reusesSlot;
+    const needsKey = isNew && held.states >= this.#maxKeys && !table.reusesSlot(now);
     if (!needsKey && (held.bytes < this.#maxBytes || !(isNew || rule.width === 0)))
       return table.write(slot, now, rule, step, true);
     const hasRoom = this.#makeRoom(table, isNew, now, step);
-    if (hasRoom && table.write(table.findAgain(now), now, rule, step, held.bytes < this.#maxBytes)) return true;
+    if (hasRoom && table.write(table.findAgain(), now, rule, step, held.bytes < this.#maxBytes)) return true;
     if (isNew) this.#evicted += 1;
     else step.deny(0, step.resetAfter, step.resetAfter);
     return false;
@@ -286,7 +286,7 @@ class MemoryStates implements States {
       if (!this.#evict(this.#someTables().filter(givesBytes), table, now, step)) break;
     }
     if (!isNew) return true;
-    if (held.bytes >= this.#maxBytes && table.isCrowded && !this.#evict([table], table, now, step, true)) return false;
+    if (held.bytes >= this.#maxBytes && table.isCrowded(now) && !this.#evict([table], table, now, step, true)) return false;
     return held.states < this.#maxKeys || this.#evict(this.#someTables(), table, now, step);
   }
 

@@ -1,15 +1,15 @@
 /**
  * An open-addressing hash table in one buffer. A slot is the 64-bit hash of a key, when its state may be forgotten and the numbers
  * of the state, side by side, so that a key costs one trip to memory. A forgotten state is the same as no state, so its
- * slot is used again by whatever key comes by. States without a fixed width are lists beside the buffer.
+ * slot is used again: by its own key, or by another that comes by. States without a fixed width are lists beside the buffer.
  */
 import type { Numbers } from '../model/step.ts';
 
 const SMALLEST = 8;
 /** Above this share of taken slots probing gets slow, and the shard is rebuilt. */
-const FULLEST = 0.65;
+const FULLEST = 0.7;
 /** The share of taken slots after that. */
-const REBUILT = 0.45;
+const REBUILT = 0.53;
 /** Below this share memory is given back. */
 const EMPTIEST = 0.125;
 const HASHES = 2 ** 32;
@@ -28,12 +28,10 @@ export class Shard {
   /** Slots taken, those of states that may be forgotten included. */
   taken = 0;
   capacity = 0;
-  /** After a `find` without success: the slot that a new key may take. */
-  free = 0;
   /** The states themselves where they have no fixed width. */
   declare readonly lists: (number[] | undefined)[] | undefined;
-  /** By which of the table's rules a state was written. */
-  rules = new Uint8Array(0);
+  /** By which of the table's rules a state was written, once there are several. */
+  #rules: Uint8Array | undefined;
   readonly #held: Held;
   readonly #width: number;
   /** Numbers in a slot: the hash counts as one, and takes two words. */
@@ -41,6 +39,8 @@ export class Shard {
   /** Both hash words of a slot are 0 when it is empty. */
   #words = new Int32Array(0);
   #numbers = new Float64Array(0);
+  /** Slots for each hash there can be. */
+  #scale = 0;
 
   constructor(width: number, held: Held, depth: number) {
     this.depth = depth;
@@ -51,25 +51,36 @@ export class Shard {
     this.resize(SMALLEST);
   }
 
+  /** Where the search for a hash starts: its place among all hashes, as a slot. */
+  #home(low: number): number {
+    return ((low >>> 0) * this.#scale) | 0;
+  }
+
+  #next(slot: number): number {
+    return slot + 1 === this.capacity ? 0 : slot + 1;
+  }
+
   /** The slot of a hash, or -1. */
-  find(low: number, high: number, now: number): number {
+  find(low: number, high: number): number {
     const words = this.#words;
-    const stride = this.#stride;
-    const { capacity } = this;
-    let free = -1;
-    for (let slot = homeOf(low, capacity); ; ) {
-      const at = slot * stride;
-      const foundLow = words[at * 2];
-      const foundHigh = words[at * 2 + 1];
+    const stride = this.#stride * 2;
+    for (let slot = this.#home(low); ; slot = this.#next(slot)) {
+      const foundLow = words[slot * stride]!;
+      const foundHigh = words[slot * stride + 1]!;
       if (foundLow === low && foundHigh === high) return slot;
-      if (foundLow === 0 && foundHigh === 0) {
-        this.free = free < 0 ? slot : free;
-        return -1;
-      }
-      if (free < 0 && this.#numbers[at + 1]! <= now) free = slot;
-      slot += 1;
-      if (slot === capacity) slot = 0;
+      if ((foundLow | foundHigh) === 0) return -1;
     }
+  }
+
+  /** The slot that a new hash may take: empty, or of a state that may be forgotten. */
+  freeSlot(low: number, now: number): number {
+    let slot = this.#home(low);
+    while (!this.isEmpty(slot) && this.forgetAt(slot) > now) slot = this.#next(slot);
+    return slot;
+  }
+
+  isEmpty(slot: number): boolean {
+    return this.holds(slot, 0, 0);
   }
 
   /** Whether one more key needs a rebuild first. */
@@ -77,13 +88,11 @@ export class Shard {
     return this.taken + 1 > this.capacity * FULLEST;
   }
 
-  /** Gives the free slot of the last `find` to this hash. */
-  claim(low: number, high: number): number {
-    const slot = this.free;
-    if (this.holds(slot, 0, 0)) this.#count(1);
+  /** Gives a free slot to this hash. */
+  claim(slot: number, low: number, high: number): void {
+    if (this.isEmpty(slot)) this.#count(1);
     else this.setList(slot, undefined);
     this.#setHash(slot, low, high);
-    return slot;
   }
 
   #setHash(slot: number, low: number, high: number): void {
@@ -92,7 +101,6 @@ export class Shard {
     this.#words[at + 1] = high;
   }
 
-  /** Whether this hash is in the slot; 0 and 0: whether it is empty. */
   holds(slot: number, low: number, high: number): boolean {
     const at = slot * this.#stride * 2;
     return this.#words[at] === low && this.#words[at + 1] === high;
@@ -104,15 +112,27 @@ export class Shard {
 
   /** Copies the state of a slot out. */
   read(slot: number, state: Float64Array): void {
+    const numbers = this.#numbers;
     const at = slot * this.#stride + 2;
-    for (let i = 0; i < this.#width; i += 1) state[i] = this.#numbers[at + i]!;
+    for (let i = 0; i < this.#width; i += 1) state[i] = numbers[at + i]!;
   }
 
+  /** By the table's rule of this index. */
   write(slot: number, forgetAt: number, rule: number, state: Numbers): void {
+    const numbers = this.#numbers;
     const at = slot * this.#stride + 2;
-    this.#numbers[at - 1] = forgetAt;
-    this.rules[slot] = rule;
-    for (let i = 0; i < this.#width; i += 1) this.#numbers[at + i] = state[i]!;
+    numbers[at - 1] = forgetAt;
+    for (let i = 0; i < this.#width; i += 1) numbers[at + i] = state[i]!;
+    if (rule > 0 || this.#rules !== undefined) this.#setRule(slot, rule);
+  }
+
+  ruleAt(slot: number): number {
+    return this.#rules?.[slot] ?? 0;
+  }
+
+  #setRule(slot: number, rule: number): void {
+    this.#rules ??= new Uint8Array(this.capacity);
+    this.#rules[slot] = rule;
   }
 
   /** A list may have changed in place since its bytes were counted. */
@@ -125,15 +145,14 @@ export class Shard {
   /** Empties a slot and moves back those that had to probe past it, so that no search ends early and no mark is left. */
   remove(slot: number): void {
     const { capacity, lists } = this;
+    const stride = this.#stride;
     this.setList(slot, undefined);
     let hole = slot;
-    for (let next = slot; ; ) {
-      next = (next + 1) % capacity;
-      if (this.holds(next, 0, 0)) break;
-      const home = homeOf(this.#words[next * this.#stride * 2]!, capacity);
+    for (let next = this.#next(slot); !this.isEmpty(next); next = this.#next(next)) {
+      const home = this.#home(this.#words[next * stride * 2]!);
       if ((next - home + capacity) % capacity < (next - hole + capacity) % capacity) continue;
-      this.#numbers.copyWithin(hole * this.#stride, next * this.#stride, (next + 1) * this.#stride);
-      this.rules[hole] = this.rules[next]!;
+      this.#numbers.copyWithin(hole * stride, next * stride, (next + 1) * stride);
+      if (this.#rules !== undefined) this.#rules[hole] = this.#rules[next]!;
       if (lists !== undefined) lists[hole] = lists[next];
       hole = next;
     }
@@ -147,11 +166,10 @@ export class Shard {
     this.#held.states += states;
   }
 
-  /** Removes the states that may be forgotten in a range of slots. */
+  /** Removes the states that may be forgotten in a range of slots. Backwards, because one in front of an empty slot goes without anything being moved. */
   sweep(from: number, to: number, now: number): void {
-    for (let slot = from; slot < to && slot < this.capacity; ) {
-      if (this.forgetAt(slot) <= now && !this.holds(slot, 0, 0)) this.remove(slot);
-      else slot += 1;
+    for (let slot = Math.min(to, this.capacity) - 1; slot >= from; slot -= 1) {
+      if (this.forgetAt(slot) <= now && !this.isEmpty(slot)) this.remove(slot);
     }
   }
 
@@ -168,11 +186,11 @@ export class Shard {
 
   /** Writes all live states into buffers that leave them room: its own, or those of two shards that take a part each. */
   rebuild(now: number, into: readonly Shard[] = [this], shardOf: (high: number) => Shard = () => this): void {
-    this.sweep(0, this.capacity, now);
-    const [numbers, words, rules, lists] = [this.#numbers, this.#words, this.rules, this.lists?.slice()];
+    const [numbers, words, rules, lists] = [this.#numbers, this.#words, this.#rules, this.lists?.slice()];
     const live: { readonly slot: number; readonly shard: Shard }[] = [];
     for (let slot = 0; slot < this.capacity; slot += 1) {
-      if (!this.holds(slot, 0, 0)) live.push({ slot, shard: shardOf(words[slot * this.#stride * 2 + 1]!) });
+      if (!this.isEmpty(slot) && this.forgetAt(slot) > now)
+        live.push({ slot, shard: shardOf(words[slot * this.#stride * 2 + 1]!) });
       this.setList(slot, undefined);
     }
     this.resize(0);
@@ -180,7 +198,7 @@ export class Shard {
       const count = live.filter((each) => each.shard === shard).length;
       shard.resize(Math.max(SMALLEST, Math.ceil((count + 1) / REBUILT)));
     }
-    for (const { slot, shard } of live) shard.#adopt(numbers, words, slot, rules[slot]!, lists?.[slot]);
+    for (const { slot, shard } of live) shard.#adopt(numbers, words, slot, rules?.[slot], lists?.[slot]);
   }
 
   /** Empty, with so many slots. */
@@ -188,20 +206,28 @@ export class Shard {
     this.#held.bytes += (capacity - this.capacity) * (this.#stride * 8 + 1);
     this.#count(-this.taken);
     this.capacity = capacity;
+    this.#scale = capacity / HASHES;
     this.#numbers = new Float64Array(capacity * this.#stride);
     this.#words = new Int32Array(this.#numbers.buffer);
-    this.rules = new Uint8Array(capacity);
+    this.#rules = undefined;
     if (this.lists !== undefined) this.lists.length = 0;
   }
 
   /** Takes a state over from another buffer. A method of its own, so that V8 compiles it early. */
-  #adopt(numbers: Float64Array, words: Int32Array, slot: number, rule: number, list: number[] | undefined): void {
+  #adopt(
+    numbers: Float64Array,
+    words: Int32Array,
+    slot: number,
+    rule: number | undefined,
+    list: number[] | undefined,
+  ): void {
     const stride = this.#stride;
     const from = slot * stride;
-    this.find(words[from * 2]!, words[from * 2 + 1]!, Number.NEGATIVE_INFINITY);
-    const to = this.free;
-    this.#numbers.set(numbers.subarray(from, from + stride), to * stride);
-    this.rules[to] = rule;
+    const to = this.freeSlot(words[from * 2]!, Number.NEGATIVE_INFINITY);
+    // The bits of a hash may make no number, which a copy would not keep.
+    this.#setHash(to, words[from * 2]!, words[from * 2 + 1]!);
+    for (let i = 1; i < stride; i += 1) this.#numbers[to * stride + i] = numbers[from + i]!;
+    if (rule !== undefined) this.#setRule(to, rule);
     this.setList(to, list);
     this.#count(1);
   }
@@ -209,9 +235,4 @@ export class Shard {
 
 export function bytesOf(list: number[] | undefined): number {
   return list === undefined ? 0 : LIST_BYTES + list.length * 8;
-}
-
-/** Where the search for a hash starts: its place among all hashes, as a slot. */
-function homeOf(low: number, capacity: number): number {
-  return Math.floor(((low >>> 0) / HASHES) * capacity);
 }

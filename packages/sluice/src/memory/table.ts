@@ -79,16 +79,16 @@ export class Table {
   }
 
   /** The slot of a key, or -1. It holds until the table is changed. */
-  find(key: string, now: number): number {
+  find(key: string): number {
     this.#hash.of(key);
-    return this.findAgain(now);
+    return this.findAgain();
   }
 
   /** The same for the key that was last looked for, after the table has changed. */
-  findAgain(now: number): number {
+  findAgain(): number {
     const { low, high } = this.#hash;
     this.#shard = this.#shards[high & (this.#shards.length - 1)]!;
-    return this.#shard.find(low, high, now);
+    return this.#shard.find(low, high);
   }
 
   /** The state in a slot of the key that was found; undefined when there is none, or it means nothing any more. */
@@ -106,7 +106,7 @@ export class Table {
       this.#shard.write(slot, forgetAt, this.#indexOf(rule), step.next);
       return true;
     }
-    if (slot < 0 && !mayGrow && this.isCrowded) return false;
+    if (slot < 0 && !mayGrow && this.isCrowded(now)) return false;
     const before = slot < 0 ? undefined : this.#shard.lists![slot];
     const bytesBefore = bytesOf(before);
     const list = this.width > 0 ? undefined : rule.write!(this.stateAt(slot, now) as number[] | undefined, step);
@@ -121,23 +121,25 @@ export class Table {
   }
 
   /** Whether one more key beside the one that was found needs more bytes. */
-  get isCrowded(): boolean {
-    return this.#shard.isFull;
+  isCrowded(now: number): boolean {
+    return this.#shard.isFull && !this.reusesSlot(now);
   }
 
   /** Whether the key that was not found can have the slot of a state that means nothing any more. */
-  get reusesSlot(): boolean {
-    return !this.#shard.isFull && !this.#shard.holds(this.#shard.free, 0, 0);
+  reusesSlot(now: number): boolean {
+    return !this.#shard.isEmpty(this.#shard.freeSlot(this.#hash.low, now));
   }
 
   #claim(now: number): number {
-    const shard = this.#shard;
-    if (shard.isFull) {
-      shard.makeRoom(now);
-      if (shard.taken > SPLIT_AT) this.#split(shard, now);
-      this.findAgain(now);
+    const { low, high } = this.#hash;
+    if (this.isCrowded(now)) {
+      this.#shard.makeRoom(now);
+      if (this.#shard.taken > SPLIT_AT) this.#split(this.#shard, now);
+      this.findAgain();
     }
-    return this.#shard.claim(this.#hash.low, this.#hash.high);
+    const slot = this.#shard.freeSlot(low, now);
+    this.#shard.claim(slot, low, high);
+    return slot;
   }
 
   /** Its keys go to two shards, by one more bit of their hash. */
@@ -195,7 +197,7 @@ export class Table {
         const slot = this.#roundSlot;
         this.#roundSlot += 1;
         const isOwn = isWritten && shard.holds(slot, this.#hash.low, this.#hash.high);
-        if (!isOwn && !shard.holds(slot, 0, 0)) return this.#candidate(shard, slot, now);
+        if (!isOwn && !shard.isEmpty(slot)) return this.#candidate(shard, slot, now);
       }
       this.#roundShard += 1;
       this.#roundSlot = 0;
@@ -205,7 +207,7 @@ export class Table {
 
   /** Judged by the numbers it was written under, whatever others were asked under since. */
   #candidate(shard: Shard, slot: number, now: number): Candidate {
-    const { transition, limit } = this.#rules[shard.rules[slot]!]!;
+    const { transition, limit } = this.#rules[shard.ruleAt(slot)]!;
     const forgetAt = shard.forgetAt(slot);
     transition(this.stateAt(slot, now, shard), now, 0, this.#look);
     const freeShare = forgetAt > now ? this.#look.remaining / limit : Number.POSITIVE_INFINITY;

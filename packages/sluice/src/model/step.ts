@@ -32,20 +32,18 @@ export class Step {
   readonly next = new Float64Array(MAX_WIDTH);
 
   allow(remaining: number, resetAfter: number, delay = 0): void {
-    this.#decide(true, remaining, 0, resetAfter, delay);
-  }
-
-  deny(remaining: number, retryAfter: number, resetAfter: number): void {
-    this.#decide(false, remaining, retryAfter, resetAfter, 0);
-  }
-
-  #decide(allowed: boolean, remaining: number, retryAfter: number, resetAfter: number, delay: number): void {
-    this.allowed = allowed;
+    this.allowed = true;
     this.remaining = remaining;
-    this.retryAfter = retryAfter;
+    this.retryAfter = 0;
     this.resetAfter = resetAfter;
     this.delay = delay;
     this.writes = false;
+  }
+
+  deny(remaining: number, retryAfter: number, resetAfter: number): void {
+    this.allow(remaining, resetAfter);
+    this.allowed = false;
+    this.retryAfter = retryAfter;
   }
 
   /** What the state becomes. */

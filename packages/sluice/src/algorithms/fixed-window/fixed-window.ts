@@ -29,10 +29,13 @@ export interface FixedWindowOptions extends NameOption {
   readonly align?: 'epoch' | 'first' | undefined;
 }
 
-interface Window {
-  readonly start: number;
-  readonly count: number;
-  readonly reanchored: boolean;
+/** The window that counts, as `locate` has found it: one object for all, since making one costs more than the rest of a decision. */
+const found = { start: Number.NaN, count: 0, reanchored: false };
+
+function put(start: number, count: number, reanchored: boolean): void {
+  found.start = start;
+  found.count = count;
+  found.reanchored = reanchored;
 }
 
 export const FIXED_WINDOW: Algorithm<FixedWindowPolicy> = {
@@ -53,16 +56,15 @@ export const FIXED_WINDOW: Algorithm<FixedWindowPolicy> = {
     const onClock = align === 'epoch';
     const openedAt = windowOn(size);
 
-    /** The window that counts. One that starts later than now is used as it is: time going backwards opens no new one. */
-    const current = (state: Numbers | undefined, now: number): Window => {
+    /** Finds the window that counts. One that starts later than now is used as it is: time going backwards opens no new one. */
+    const locate = (state: Numbers | undefined, now: number): void => {
       const opens = onClock ? openedAt(now) : now;
-      if (state === undefined) return { start: opens, count: 0, reanchored: false };
+      if (state === undefined) return put(opens, 0, false);
       const [since, count] = [state[0]!, state[1]!];
       const isOpen = onClock ? since >= opens : now - since < size;
-      if (!isOpen) return { start: opens, count: 0, reanchored: false };
-      if (since - now > size) return { start: opens, count, reanchored: true };
-      const start = !onClock ? since : since > now ? openedAt(since) : opens;
-      return { start, count, reanchored: false };
+      if (!isOpen) return put(opens, 0, false);
+      if (since - now > size) return put(opens, count, true);
+      put(!onClock ? since : since > now ? openedAt(since) : opens, count, false);
     };
 
     return {
@@ -70,7 +72,8 @@ export const FIXED_WINDOW: Algorithm<FixedWindowPolicy> = {
       recovery: size,
       width: 2,
       transition(state, now, cost, step) {
-        const { start, count, reanchored } = current(state, now);
+        locate(state, now);
+        const { start, count, reanchored } = found;
         const untilEnd = start + size - now;
         const room = Math.max(0, limit - count);
         if (cost > 0 && cost <= room) {
@@ -84,7 +87,8 @@ export const FIXED_WINDOW: Algorithm<FixedWindowPolicy> = {
         if (reanchored) step.becomes(start, count);
       },
       penalize(state, now, cost, step) {
-        const { start, count } = current(state, now);
+        locate(state, now);
+        const { start, count } = found;
         const spent = Math.min(cost, limit - count);
         if (spent <= 0) return step.leaves();
         step.units = spent;
@@ -92,7 +96,8 @@ export const FIXED_WINDOW: Algorithm<FixedWindowPolicy> = {
       },
       /** What was spent in another window is forgotten with it. */
       refund(state, now, cost, spent, step) {
-        const { start, count } = current(state, now);
+        locate(state, now);
+        const { start, count } = found;
         const back = spent !== undefined && spent.until !== start + size ? 0 : Math.min(cost, count);
         if (back === 0) return step.leaves();
         step.units = back;

@@ -21,13 +21,14 @@ export interface HorizonOptions {
   readonly code: string;
 }
 
-interface Horizon {
-  readonly whole: number;
-  readonly fraction: number;
+/** The horizon that counts, as `locate` has found it: one object for all, since making one costs more than the rest of a decision. */
+const horizon = {
+  whole: Number.NaN,
+  fraction: Number.NaN,
   /** Microseconds from now to it. */
-  readonly before: number;
-  readonly reanchored: boolean;
-}
+  before: Number.NaN,
+  reanchored: false,
+};
 
 /** What depends only on the policy. */
 interface HorizonNumbers {
@@ -50,7 +51,8 @@ export function horizonRule(options: HorizonOptions): Omit<RuleParts, 'share'> {
     recovery: span,
     width: byName ? 4 : 2,
     transition(state, now, cost, step) {
-      const { whole, fraction, before, reanchored } = current(numbers, state, now);
+      locate(numbers, state, now);
+      const { whole, fraction, before, reanchored } = horizon;
       const fits = (capacity - cost) * interval + tolerance;
       if (cost > 0 && before <= fits) {
         const beyond = fraction + cost * interval;
@@ -70,21 +72,21 @@ export function horizonRule(options: HorizonOptions): Omit<RuleParts, 'share'> {
       if (reanchored) step.becomes(whole, fraction, interval, now);
     },
     penalize(state, now, cost, step) {
-      const horizon = current(numbers, state, now);
-      move(step, interval, horizon, Math.max(0, Math.min(cost * interval, span - horizon.before)), now);
+      locate(numbers, state, now);
+      move(step, interval, Math.max(0, Math.min(cost * interval, span - horizon.before)), now);
     },
     /**
      * As for a level, only what is surely still ahead of a spend can be given back. A shaper gives back only its last slot:
      * behind any other stand callers who go on waiting for theirs.
      */
     refund(state, now, cost, spent, step) {
-      const horizon = current(numbers, state, now);
+      locate(numbers, state, now);
       let back = Math.min(cost * interval, horizon.before);
       if (spent !== undefined) {
         if (!delays) back = Math.min(back, spent.cost * interval - (now - spent.at));
         else if (now + timeUntil(horizon.whole - now, horizon.fraction, tolerance) !== spent.until) back = 0;
       }
-      move(step, interval, horizon, -Math.max(0, back), now);
+      move(step, interval, -Math.max(0, back), now);
     },
     bound: bucketBound(capacity, interval),
     nextUnit: (spent, resetAfter) => unitByUnit(spent, resetAfter, interval),
@@ -97,9 +99,9 @@ export function horizonRule(options: HorizonOptions): Omit<RuleParts, 'share'> {
   };
 }
 
-/** The horizon that counts now. */
-function current(numbers: HorizonNumbers, state: Numbers | undefined, now: number): Horizon {
-  if (state === undefined) return { whole: now, fraction: 0, before: 0, reanchored: false };
+/** Finds the horizon that counts now. */
+function locate(numbers: HorizonNumbers, state: Numbers | undefined, now: number): void {
+  if (state === undefined) return put(now, 0, 0);
   let [whole, fraction, most] = [state[0]!, state[1]!, numbers.span];
   if (numbers.byName) {
     let ahead = whole - state[3]! + fraction;
@@ -113,9 +115,17 @@ function current(numbers: HorizonNumbers, state: Numbers | undefined, now: numbe
     if (ahead > most) most = ahead;
   }
   const before = whole - now + fraction;
-  if (before <= numbers.tolerance) return { whole: now, fraction: 0, before: 0, reanchored: false };
-  if (before <= 2 * most) return { whole, fraction, before, reanchored: false };
-  return { whole: now + Math.floor(most), fraction: most - Math.floor(most), before: most, reanchored: true };
+  if (before <= numbers.tolerance) return put(now, 0, 0);
+  if (before <= 2 * most) return put(whole, fraction, before);
+  put(now + Math.floor(most), most - Math.floor(most), most);
+  horizon.reanchored = true;
+}
+
+function put(whole: number, fraction: number, before: number): void {
+  horizon.whole = whole;
+  horizon.fraction = fraction;
+  horizon.before = before;
+  horizon.reanchored = false;
 }
 
 /** Whole units that can still be booked: the largest n with distance <= (capacity - n) * interval + tolerance. */
@@ -126,7 +136,8 @@ function wholeRoom({ capacity, interval, tolerance }: HorizonNumbers, distance: 
   return distance <= (capacity - (room + 1)) * interval + tolerance ? room + 1 : room;
 }
 
-function move(step: Step, interval: number, { whole, fraction }: Horizon, by: number, now: number): void {
+function move(step: Step, interval: number, by: number, now: number): void {
+  const { whole, fraction } = horizon;
   const beyond = fraction + by;
   const carry = Math.floor(beyond);
   step.leaves();

@@ -28,11 +28,14 @@ export interface SlidingWindowCounterOptions extends NameOption {
   readonly window: Duration;
 }
 
-interface Windows {
-  readonly start: number;
-  readonly current: number;
-  readonly previous: number;
-  readonly reanchored: boolean;
+/** The windows that count, as `locate` has found them: one object for all, since making one costs more than the rest of a decision. */
+const found = { start: Number.NaN, current: 0, previous: 0, reanchored: false };
+
+function put(start: number, current: number, previous: number, reanchored = false): void {
+  found.start = start;
+  found.current = current;
+  found.previous = previous;
+  found.reanchored = reanchored;
 }
 
 function toleranceOf(size: number, count: number): number {
@@ -66,26 +69,27 @@ interface Counter {
   openedAt(moment: number): number;
 }
 
-/** The windows that count now. */
-function windows({ limit, size, openedAt }: Counter, state: Numbers | undefined, now: number): Windows {
+/** Finds the windows that count now. */
+function locate({ limit, size, openedAt }: Counter, state: Numbers | undefined, now: number): void {
   const opens = openedAt(now);
-  if (state === undefined) return { start: opens, current: 0, previous: 0, reanchored: false };
+  if (state === undefined) return put(opens, 0, 0);
   const [since, current, previous] = [state[0]!, state[1]!, state[2]!];
   // After a large step back: everything that was counted, in the window of now, and never more than the limit.
-  if (since - now > 2 * size)
-    return { start: opens, current: Math.min(limit, current + previous), previous: 0, reanchored: true };
+  if (since - now > 2 * size) return put(opens, Math.min(limit, current + previous), 0, true);
   // A window that starts later than now is used as it is: time going backwards fades nothing.
-  if (since >= opens) return { start: since > now ? openedAt(since) : opens, current, previous, reanchored: false };
-  return { start: opens, current: 0, previous: since >= opens - size ? current : 0, reanchored: false };
+  if (since >= opens) return put(since > now ? openedAt(since) : opens, current, previous);
+  put(opens, 0, since >= opens - size ? current : 0);
 }
 
 /** The moment the cost fits: in this window while `previous` fades, or in the next one where `current` has become previous. */
-function crossing({ limit, size }: Counter, { start, current, previous }: Windows, cost: number): number {
+function crossing({ limit, size }: Counter, cost: number): number {
+  const { start, current, previous } = found;
   const spare = limit - cost - current;
   return spare >= 0 ? start + fadeTime(size, previous, spare) : start + size + fadeTime(size, current, limit - cost);
 }
 
-function roomOf({ limit, size }: Counter, { start, current, previous }: Windows, now: number): number {
+function roomOf({ limit, size }: Counter, now: number): number {
+  const { start, current, previous } = found;
   return Math.max(0, limit - current - faded(size, previous, Math.max(0, now - start)));
 }
 
@@ -107,9 +111,9 @@ export const SLIDING_WINDOW_COUNTER: Algorithm<SlidingWindowCounterPolicy> = {
       recovery: size,
       width: 3,
       transition(state, now, cost, step) {
-        const counts = windows(counter, state, now);
-        const { start, current, previous, reanchored } = counts;
-        const room = roomOf(counter, counts, now);
+        locate(counter, state, now);
+        const { start, current, previous, reanchored } = found;
+        const room = roomOf(counter, now);
         if (cost > 0 && cost <= room) {
           step.allow(room - cost, resetAfter(size, start, current + cost, previous, now));
           step.becomes(start, current + cost, previous);
@@ -117,19 +121,20 @@ export const SLIDING_WINDOW_COUNTER: Algorithm<SlidingWindowCounterPolicy> = {
         }
         const reset = resetAfter(size, start, current, previous, now);
         if (cost === 0) return step.allow(room, reset);
-        step.deny(room, cost > limit ? Number.POSITIVE_INFINITY : crossing(counter, counts, cost) - now, reset);
+        step.deny(room, cost > limit ? Number.POSITIVE_INFINITY : crossing(counter, cost) - now, reset);
         if (reanchored) step.becomes(start, current, previous);
       },
       penalize(state, now, cost, step) {
-        const counts = windows(counter, state, now);
-        const spent = Math.min(cost, roomOf(counter, counts, now));
+        locate(counter, state, now);
+        const spent = Math.min(cost, roomOf(counter, now));
         if (spent === 0) return step.leaves();
         step.units = spent;
-        step.becomes(counts.start, counts.current + spent, counts.previous);
+        step.becomes(found.start, found.current + spent, found.previous);
       },
       /** From the count that was charged: that of the window of the spend, as long as anything of it still counts. */
       refund(state, now, cost, spent, step) {
-        const { start, current, previous } = windows(counter, state, now);
+        locate(counter, state, now);
+        const { start, current, previous } = found;
         const charged = spent === undefined ? start : openedAt(spent.at);
         const previousCounts = charged === start - size && faded(size, previous, Math.max(0, now - start)) > 0;
         const back = Math.min(cost, charged === start ? current : previousCounts ? previous : 0);
