@@ -139,6 +139,59 @@ describe('answers are told in objects that are used again', () => {
   });
 });
 
+describe('attempts under one policy are prepared once', () => {
+  const policy = fixedWindow({ limit: LIMIT, window: '1m' });
+  const clock = manualClock(1_763_280_000_000);
+
+  test('and an ask that is put in place later is asked', async () => {
+    const store = { ...memoryStore({ clock }) };
+    const limiter = createLimiter({ policy, store });
+    await limiter.attempt('one');
+    const { ask } = store;
+    const asked: unknown[] = [];
+    Object.assign(store, {
+      ask: (question: Parameters<typeof ask>[0]) => {
+        asked.push(question.verb);
+        return ask(question);
+      },
+    });
+    expect((await limiter.attempt('one')).remaining).toBe(LIMIT - 2);
+    expect(asked).toEqual(['attempt']);
+  });
+
+  test('and a question is answered as they are, blocked or not', async () => {
+    const store = memoryStore({ clock });
+    const limiter = createLimiter({ policy, store });
+    const question = attemptOf([{ key: 'one', policy, cost: 1 }]);
+    const other = { ...question, key: 'other' };
+    for (let times = 0; times < LIMIT + 2; times += 1) {
+      expect(await limiter.attempt('one')).toEqual(store.ask(other));
+    }
+    await limiter.block('one', '1h');
+    await limiter.block('other', '1h');
+    expect(await limiter.attempt('one')).toEqual(store.ask(other));
+  });
+
+  test('keys that come and go at a steady rate keep the bytes as they are', async () => {
+    const own = manualClock(1_763_280_000_000);
+    const store = memoryStore({ clock: own });
+    const limiter = createLimiter({ policy: gcra({ limit: 1000, period: '1s' }), store });
+    const round = async (): Promise<void> => {
+      for (let index = 0; index < 20_000; index += 1) {
+        if (index % 100 === 0) own.advance(1);
+        await limiter.attempt(`key:${index}`);
+      }
+    };
+    for (let times = 0; times < 20; times += 1) await round();
+    const { bytes } = store.stats();
+    for (let times = 0; times < 20; times += 1) {
+      await round();
+      expect(store.stats().bytes).toBeLessThanOrEqual(bytes * 1.1);
+    }
+    expect(store.stats().evicted).toBe(0);
+  });
+});
+
 test('the least constrained of several policies makes room', async () => {
   const clock = manualClock(1_763_280_000_000);
   const store = memoryStore({ clock, maxKeys: 100 });

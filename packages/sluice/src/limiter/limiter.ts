@@ -150,6 +150,8 @@ function attemptVerb<Context>(
   dryRun: boolean,
   only: Policy | undefined,
 ): AttemptVerb<Context> {
+  const { ask } = store;
+  const prepared = only === undefined || dryRun ? undefined : ask.under?.(only);
   /** Throws what is refused, and answers without a promise where the store does. */
   const atOnce = (key: string, options?: AttemptOptions<Context>): MaybePromise<RateLimitResult> => {
     checkKey(key);
@@ -157,6 +159,8 @@ function attemptVerb<Context>(
     const cost = options?.cost;
     if (only !== undefined && (cost === undefined || typeof cost === 'number')) {
       const units = cost === undefined ? 1 : checkCost(cost);
+      // Unless somebody has put another `ask` in its place meanwhile.
+      if (prepared !== undefined && store.ask === ask) return prepared(key, units);
       return store.ask({ verb: 'attempt', key, policy: only, cost: units, and: NOTHING_ELSE, dryRun });
     }
     return proceed(policiesFor(options?.context), (policies) => {

@@ -5,8 +5,10 @@
  * with a probability of 3 in a million.
  */
 
-/** Units until the numbers are used again. A longer key is hashed in parts. */
+/** Units that there are numbers for. A longer key is hashed in parts. */
 const UNITS = 512;
+const PART = 256;
+const UNIT = 65_535;
 const LANES = 4;
 const UPPER = -65_536;
 
@@ -21,29 +23,23 @@ export class KeyHash {
   }
 
   of(key: string): void {
+    const { length } = key;
+    if (length > UNITS) {
+      this.#ofParts(key);
+      return;
+    }
     const factors = this.#factors;
-    let text = key;
-    let at = 0;
-    let place = LANES;
     let a = factors[0]!;
     let b = factors[1]!;
     let c = factors[2]!;
     let d = factors[3]!;
-    while (at < text.length) {
-      if (place === factors.length) {
-        // What was hashed so far begins the next part.
-        text = String.fromCharCode(a >>> 16, b >>> 16, c >>> 16, d >>> 16) + text.slice(at);
-        at = 0;
-        place = 0;
-      }
+    for (let at = 0, place = LANES; at < length; at += 1, place += LANES) {
       // Never 0: so a key differs from itself with something behind it.
-      const unit = text.charCodeAt(at) + 1;
-      at += 1;
+      const unit = key.charCodeAt(at) + 1;
       a = (a + Math.imul(factors[place]!, unit)) | 0;
       b = (b + Math.imul(factors[place + 1]!, unit)) | 0;
       c = (c + Math.imul(factors[place + 2]!, unit)) | 0;
       d = (d + Math.imul(factors[place + 3]!, unit)) | 0;
-      place += LANES;
     }
     // Sums of keys that follow one another stand in rows: mixed, so that they are spread, and reversibly, so that no two more meet.
     let low = (a & UPPER) | (b >>> 16);
@@ -53,5 +49,15 @@ export class KeyHash {
     high ^= Math.imul(low ^ (low >>> 16), 0x27d4eb2f);
     this.low = (low | high) === 0 ? 1 : low;
     this.high = high;
+  }
+
+  /** The hash of what came before, which nobody knows, begins the next part. */
+  #ofParts(key: string): void {
+    let before = '';
+    for (let from = 0; from < key.length; from += PART) {
+      this.of(before + key.slice(from, from + PART));
+      const { low, high } = this;
+      before = String.fromCharCode(low & UNIT, low >>> 16, high & UNIT, high >>> 16);
+    }
   }
 }

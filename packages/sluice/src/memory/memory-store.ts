@@ -8,7 +8,7 @@ import { type Policy, ruleOf } from '../model/policy.ts';
 import { answerOf } from '../model/result.ts';
 import type { Rule } from '../model/rule.ts';
 import { type Numbers, Step } from '../model/step.ts';
-import type { Answer, Question, Store } from '../model/store.ts';
+import type { Answer, Ask, Question, Store } from '../model/store.ts';
 import { answer, change, refuseIfBlocked, type States } from '../store/states.ts';
 import { KeyHash } from './hash.ts';
 import type { Held } from './shard.ts';
@@ -42,7 +42,7 @@ export interface MemoryStoreStats {
 
 /** A store in the memory of this process. It answers with values, never with promises. */
 export interface MemoryStore extends Store {
-  ask(question: Question): Answer;
+  readonly ask: Ask<Answer>;
   /** How full the store is. */
   stats(): MemoryStoreStats;
   /**
@@ -67,24 +67,27 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const { clock = systemClock, maxKeys = DEFAULT_MAX_KEYS, maxBytes = DEFAULT_MAX_BYTES } = options;
   checkClock(clock, 'memoryStore.clock');
   const states = new MemoryStates(
+    clock,
     checkCount(maxKeys, 'memoryStore.maxKeys'),
     checkCount(maxBytes, 'memoryStore.maxBytes'),
   );
-  /** Most stores serve one policy: its rule need not be looked up. */
+  const under = (policy: Policy): ReturnType<MemoryStates['under']> => states.under(ruleOf(policy));
+  /** What comes as a question, such as through layers, is mostly about the policy that was asked for last. */
   let lastPolicy: Policy | undefined;
-  let lastRule: Rule | undefined;
+  let attempt: ReturnType<typeof under>;
+  const ask = (question: Question): Answer => {
+    if (question.verb !== 'attempt' || question.and.length > 0 || question.dryRun) {
+      return answer(states, question, readMicros(clock));
+    }
+    if (question.policy !== lastPolicy) {
+      attempt = under(question.policy);
+      lastPolicy = question.policy;
+    }
+    return attempt(question.key, question.cost);
+  };
   return {
     place: { isShared: false },
-    ask(question) {
-      const now = readMicros(clock);
-      if (question.verb !== 'attempt' || question.and.length > 0 || question.dryRun)
-        return answer(states, question, now);
-      if (question.policy !== lastPolicy) {
-        lastRule = ruleOf(question.policy);
-        lastPolicy = question.policy;
-      }
-      return states.attempt(question.key, lastRule!, question.cost, now);
-    },
+    ask: Object.assign(ask, { under }),
     stats: () => states.stats(),
     restore(key, policy, remaining, resetAfter, blockedFor) {
       restore(states, key, ruleOf(policy), remaining, resetAfter, blockedFor, readMicros(clock));
@@ -125,7 +128,7 @@ const FEW = 64;
 /** Tables to choose among when a state has to make room, and states. */
 const CANDIDATES = 512;
 const SAMPLE = 16;
-/** Each newcomer may sweep once, and those that need not leave it to others, at most so often. */
+/** Sweeps at a time, however many were left to it. */
 const MOST_SWEEPS = 1024;
 /** States that one newcomer may push out: a list may be as large as many of them. */
 const MOST_EVICTED = 64;
@@ -140,9 +143,8 @@ const MOST_EVICTED = 64;
  * now never makes room for one that is not: if the sample, made larger, holds nothing else, the newcomer is the one that is not remembered.
  */
 class MemoryStates implements States {
-  readonly #maxKeys: number;
-  readonly #maxBytes: number;
-  readonly #held: Held = { states: 0, bytes: 0 };
+  readonly #clock: Clock;
+  readonly #held: Held;
   readonly #tables: Table[] = [];
   readonly #byIdentity = new Map<string, Table>();
   readonly #step = new Step();
@@ -155,33 +157,52 @@ class MemoryStates implements States {
   /** Blocks that were ever set: without any, nobody looks for them. */
   #blocks = 0;
   #evicted = 0;
-  #sweeps = 0;
 
-  constructor(maxKeys: number, maxBytes: number) {
-    this.#maxKeys = maxKeys;
-    this.#maxBytes = maxBytes;
+  constructor(clock: Clock, maxKeys: number, maxBytes: number) {
+    this.#clock = clock;
+    this.#held = { states: 0, bytes: 0, sweeps: 0, maxKeys, maxBytes };
   }
 
   stats(): MemoryStoreStats {
     return { keys: this.#held.states, bytes: this.#held.bytes, evicted: this.#evicted };
   }
 
-  /** The most common question, with one search of a table. */
-  attempt(key: string, rule: Rule, cost: number, now: number): Answer {
+  /**
+   * The most common question, with one search of a table. The clock is read after the search: what has to be fetched from memory is on its
+   * way meanwhile.
+   */
+  under(rule: Rule): (key: string, cost: number) => Answer {
+    const clock = this.#clock;
     const step = this.#step;
-    this.#untilSweep -= 1;
-    if (this.#untilSweep === 0) {
-      this.#untilSweep = SWEEP_EVERY;
-      this.#nextTable()?.sweep(now);
-    }
-    const table = this.#tableOf(rule, now);
-    const slot = table.find(key);
+    let table: Table | undefined;
+    return (key, cost) => {
+      this.#untilSweep -= 1;
+      if (this.#untilSweep === 0) this.#sweep();
+      if (table === undefined || table.isGone) table = this.#tableOf(rule, readMicros(clock));
+      const shard = table.shardOf(key);
+      if (this.#blocks === 0 && rule.width > 0) {
+        const decided = shard.attempt(table.hash, rule, table.indexOf(rule), cost, clock, step);
+        if (decided !== undefined) return decided;
+      }
+      return this.#attempt(table, key, rule, cost, readMicros(clock));
+    };
+  }
+
+  /** The same of a key that is new or may be blocked, or whose state is a list. */
+  #attempt(table: Table, key: string, rule: Rule, cost: number, now: number): Answer {
+    const step = this.#step;
+    const slot = table.findAgain();
     rule.transition(table.stateAt(slot, now), now, cost, step);
     if (this.#blocks > 0) {
       refuseIfBlocked(this, key, rule, now, step);
       if (step.writes) this.write(key, rule, now, step);
     } else if (step.writes) this.#commit(table, slot, rule, now, step);
     return answerOf(rule, now, step);
+  }
+
+  #sweep(): void {
+    this.#untilSweep = SWEEP_EVERY;
+    this.#nextTable()?.sweep(readMicros(this.#clock), false);
   }
 
   read(key: string, rule: Rule, now: number): Numbers | undefined {
@@ -264,12 +285,11 @@ class MemoryStates implements States {
   #commit(table: Table, slot: number, rule: KeptRule, now: number, step: Step): boolean {
     const held = this.#held;
     const isNew = slot < 0;
-    if (isNew && this.#sweeps < MOST_SWEEPS) this.#sweeps += 1;
-    const needsKey = isNew && held.states >= this.#maxKeys && !table.reusesSlot(now);
-    if (!needsKey && (held.bytes < this.#maxBytes || !(isNew || rule.width === 0)))
+    const needsKey = isNew && held.states >= held.maxKeys && !table.reusesSlot(now);
+    if (!needsKey && (held.bytes < held.maxBytes || !(isNew || rule.width === 0)))
       return table.write(slot, now, rule, step, true);
     const hasRoom = this.#makeRoom(table, isNew, now, step);
-    if (hasRoom && table.write(table.findAgain(), now, rule, step, held.bytes < this.#maxBytes)) return true;
+    if (hasRoom && table.write(table.findAgain(), now, rule, step, held.bytes < held.maxBytes)) return true;
     if (isNew) this.#evicted += 1;
     else step.deny(0, step.resetAfter, step.resetAfter);
     return false;
@@ -278,16 +298,18 @@ class MemoryStates implements States {
   /** For the key that was found in this table. When no bytes are left, only some states give them back; a newcomer may take the slot of any. */
   #makeRoom(table: Table, isNew: boolean, now: number, step: Step): boolean {
     const held = this.#held;
+    held.sweeps = Math.min(held.sweeps, MOST_SWEEPS);
     do {
-      this.#nextTable()?.sweep(now);
-      this.#sweeps -= 1;
-    } while (this.#sweeps > 0 && held.states >= this.#maxKeys);
-    for (let tries = 0; tries < MOST_EVICTED && held.bytes >= this.#maxBytes; tries += 1) {
+      this.#nextTable()?.sweep(now, true);
+      held.sweeps -= 1;
+    } while (held.sweeps > 0 && held.states >= held.maxKeys);
+    for (let tries = 0; tries < MOST_EVICTED && held.bytes >= held.maxBytes; tries += 1) {
       if (!this.#evict(this.#someTables().filter(givesBytes), table, now, step)) break;
     }
     if (!isNew) return true;
-    if (held.bytes >= this.#maxBytes && table.isCrowded(now) && !this.#evict([table], table, now, step, true)) return false;
-    return held.states < this.#maxKeys || this.#evict(this.#someTables(), table, now, step);
+    if (held.bytes >= held.maxBytes && table.isCrowded(now) && !this.#evict([table], table, now, step, true))
+      return false;
+    return held.states < held.maxKeys || this.#evict(this.#someTables(), table, now, step);
   }
 
   /** All of them, or of very many the next few. */

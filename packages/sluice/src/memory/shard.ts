@@ -3,7 +3,12 @@
  * of the state, side by side, so that a key costs one trip to memory. A forgotten state is the same as no state, so its
  * slot is used again: by its own key, or by another that comes by. States without a fixed width are lists beside the buffer.
  */
-import type { Numbers } from '../model/step.ts';
+import { type Clock, readMicros } from '../model/clock.ts';
+import { answerOf } from '../model/result.ts';
+import type { Rule } from '../model/rule.ts';
+import { MAX_WIDTH, type Numbers, type Step } from '../model/step.ts';
+import type { Answer } from '../model/store.ts';
+import type { KeyHash } from './hash.ts';
 
 const SMALLEST = 8;
 /** Above this share of taken slots probing gets slow, and the shard is rebuilt. */
@@ -16,10 +21,17 @@ const HASHES = 2 ** 32;
 /** Bytes of a list besides its numbers, about. */
 const LIST_BYTES = 48;
 
+/** The state that a rule is shown. Nothing here waits, so one serves all. */
+const STATE = /* @__PURE__ */ new Float64Array(MAX_WIDTH);
+
 /** What all shards of a store hold together. */
 export interface Held {
   states: number;
   bytes: number;
+  /** Each newcomer may sweep once, and those that need not leave it to others. */
+  sweeps: number;
+  readonly maxKeys: number;
+  readonly maxBytes: number;
 }
 
 export class Shard {
@@ -72,7 +84,48 @@ export class Shard {
     }
   }
 
-  /** The slot that a new hash may take: empty, or of a state that may be forgotten. */
+  /**
+   * An attempt of a key that is here, or that there is a slot for, or else undefined. All in one and written out, because nearly all attempts are
+   * this one. The clock is read between the search and the decision: what has to come from memory is on its way meanwhile.
+   */
+  attempt(
+    { low, high }: KeyHash,
+    rule: Rule,
+    ruleIndex: number,
+    cost: number,
+    clock: Clock,
+    step: Step,
+  ): Answer | undefined {
+    const found = this.find(low, high);
+    const now = readMicros(clock);
+    const slot = found < 0 ? this.freeSlot(low, now) : found;
+    if (found < 0 && this.isEmpty(slot) && (this.isFull || isFull(this.#held))) return undefined;
+    const numbers = this.#numbers;
+    const width = this.#width;
+    const at = slot * (width + 2) + 2;
+    let state: Numbers | undefined;
+    if (found >= 0 && numbers[at - 1]! > now) {
+      state = STATE;
+      STATE[0] = numbers[at]!;
+      if (width > 1) STATE[1] = numbers[at + 1]!;
+      if (width > 2) STATE[2] = numbers[at + 2]!;
+      if (width > 3) STATE[3] = numbers[at + 3]!;
+    }
+    rule.transition(state, now, cost, step);
+    if (step.writes) {
+      const { next } = step;
+      if (found < 0) this.claim(slot, low, high);
+      numbers[at - 1] = now + step.resetAfter;
+      numbers[at] = next[0]!;
+      if (width > 1) numbers[at + 1] = next[1]!;
+      if (width > 2) numbers[at + 2] = next[2]!;
+      if (width > 3) numbers[at + 3] = next[3]!;
+      if (ruleIndex > 0 || this.#rules !== undefined) this.#setRule(slot, ruleIndex);
+    }
+    return answerOf(rule, now, step);
+  }
+
+  /** The slot that a new hash may take: of a state that may be forgotten, or an empty one. */
   freeSlot(low: number, now: number): number {
     let slot = this.#home(low);
     while (!this.isEmpty(slot) && this.forgetAt(slot) > now) slot = this.#next(slot);
@@ -92,6 +145,7 @@ export class Shard {
   claim(slot: number, low: number, high: number): void {
     if (this.isEmpty(slot)) this.#count(1);
     else this.setList(slot, undefined);
+    this.#held.sweeps += 1;
     this.#setHash(slot, low, high);
   }
 
@@ -231,6 +285,10 @@ export class Shard {
     this.setList(to, list);
     this.#count(1);
   }
+}
+
+export function isFull({ states, bytes, maxKeys, maxBytes }: Held): boolean {
+  return states >= maxKeys || bytes >= maxBytes;
 }
 
 export function bytesOf(list: number[] | undefined): number {

@@ -11,7 +11,7 @@ import { bytesOf, type Held, Shard } from './shard.ts';
 /** Keys in a shard that is split: few enough to be rebuilt unnoticed. */
 const SPLIT_AT = 16_384;
 /** Slots looked at in one sweep. */
-const SWEEP_SLOTS = 128;
+const SWEEP_SLOTS = 256;
 /** Rules with different numbers under one name that are told apart; the last place is for all others. */
 const MOST_RULES = 256;
 /** Bytes of a table and of the rules it knows, besides its shards, about. */
@@ -35,10 +35,11 @@ export class Table {
   declare readonly identity: string;
   /** Where it stands among all tables. */
   declare index: number;
+  isGone = false;
   /** How many numbers a state has; 0 for lists. */
   declare readonly width: number;
   readonly #held: Held;
-  readonly #hash: KeyHash;
+  declare readonly hash: KeyHash;
   /** By the low bits of the high word of a hash; several places may hold the same shard. */
   #shards: Shard[];
   /** The numbers that states were written under: they decide how constrained a state is. */
@@ -51,6 +52,9 @@ export class Table {
   readonly #look = new Step();
   #sweepShard = 0;
   #sweepSlot = 0;
+  /** When the last two rounds of sweeping ended. */
+  #round = 0;
+  #roundBefore = 0;
   #roundShard = 0;
   #roundSlot = 0;
 
@@ -59,7 +63,7 @@ export class Table {
     this.width = width;
     this.index = index;
     this.#held = held;
-    this.#hash = hash;
+    this.hash = hash;
     this.#shard = new Shard(width, held, 0);
     this.#shards = [this.#shard];
     held.bytes += TABLE_BYTES;
@@ -67,6 +71,7 @@ export class Table {
 
   /** It is not used any more, and holds nothing. */
   release(): void {
+    this.isGone = true;
     for (const shard of new Set(this.#shards)) shard.resize(0);
     this.#held.bytes -= TABLE_BYTES;
   }
@@ -80,15 +85,25 @@ export class Table {
 
   /** The slot of a key, or -1. It holds until the table is changed. */
   find(key: string): number {
-    this.#hash.of(key);
+    this.hash.of(key);
     return this.findAgain();
   }
 
   /** The same for the key that was last looked for, after the table has changed. */
   findAgain(): number {
-    const { low, high } = this.#hash;
-    this.#shard = this.#shards[high & (this.#shards.length - 1)]!;
+    const { low, high } = this.hash;
+    this.#shard = this.#shardOf(high);
     return this.#shard.find(low, high);
+  }
+
+  /** Where a key is looked for. */
+  shardOf(key: string): Shard {
+    this.hash.of(key);
+    return this.#shardOf(this.hash.high);
+  }
+
+  #shardOf(high: number): Shard {
+    return this.#shards[high & (this.#shards.length - 1)]!;
   }
 
   /** The state in a slot of the key that was found; undefined when there is none, or it means nothing any more. */
@@ -103,7 +118,7 @@ export class Table {
   write(slot: number, now: number, rule: KeptRule, step: Step, mayGrow: boolean): boolean {
     const forgetAt = now + step.resetAfter;
     if (slot >= 0 && this.width > 0) {
-      this.#shard.write(slot, forgetAt, this.#indexOf(rule), step.next);
+      this.#shard.write(slot, forgetAt, this.indexOf(rule), step.next);
       return true;
     }
     if (slot < 0 && !mayGrow && this.isCrowded(now)) return false;
@@ -115,7 +130,7 @@ export class Table {
     if (!isKept && before === undefined) return false;
     const at = slot < 0 ? this.#claim(now) : slot;
     const shard = this.#shard;
-    if (isKept) shard.write(at, forgetAt, this.#indexOf(rule), step.next);
+    if (isKept) shard.write(at, forgetAt, this.indexOf(rule), step.next);
     if (list !== undefined) shard.setList(at, isKept ? list : before, bytesBefore);
     return isKept;
   }
@@ -127,11 +142,11 @@ export class Table {
 
   /** Whether the key that was not found can have the slot of a state that means nothing any more. */
   reusesSlot(now: number): boolean {
-    return !this.#shard.isEmpty(this.#shard.freeSlot(this.#hash.low, now));
+    return !this.#shard.isEmpty(this.#shard.freeSlot(this.hash.low, now));
   }
 
   #claim(now: number): number {
-    const { low, high } = this.#hash;
+    const { low, high } = this.hash;
     if (this.isCrowded(now)) {
       this.#shard.makeRoom(now);
       if (this.#shard.taken > SPLIT_AT) this.#split(this.#shard, now);
@@ -153,7 +168,7 @@ export class Table {
   }
 
   /** Policies may be made for each attempt: those with the same numbers are one rule here. */
-  #indexOf(rule: KeptRule): number {
+  indexOf(rule: KeptRule): number {
     if (rule === this.#lastRule) return this.#lastIndex;
     let index = this.#rules.findIndex(({ numbers }) => numbers === rule.numbers);
     if (index < 0) index = Math.min(this.#rules.length, MOST_RULES - 1);
@@ -168,16 +183,23 @@ export class Table {
     if (slot >= 0) this.#shard.remove(slot);
   }
 
-  /** Collects a bounded number of states that mean nothing any more; the next call goes on from there. */
-  sweep(now: number): void {
-    const shard = this.#shards[this.#sweepShard % this.#shards.length]!;
+  /**
+   * Collects a bounded number of states that mean nothing any more; the next call goes on from there. `isUrgent`: or else only those that meant
+   * nothing in the round before either. A key that comes again and again keeps its slot, though its state has recovered each time.
+   */
+  sweep(now: number, isUrgent: boolean): void {
+    const shard = this.#shards[this.#sweepShard]!;
     const from = this.#sweepSlot;
     this.#sweepSlot += SWEEP_SLOTS;
-    shard.sweep(from, this.#sweepSlot, now);
+    shard.sweep(from, this.#sweepSlot, isUrgent ? now : Math.min(now, this.#roundBefore));
     if (this.#sweepSlot < shard.capacity) return;
     shard.shrink(now);
-    this.#sweepShard += 1;
     this.#sweepSlot = 0;
+    this.#sweepShard += 1;
+    if (this.#sweepShard < this.#shards.length) return;
+    this.#sweepShard = 0;
+    this.#roundBefore = this.#round;
+    this.#round = now;
   }
 
   /** Collects all of them, however many there are. */
@@ -196,7 +218,7 @@ export class Table {
       while (this.#roundSlot < shard.capacity) {
         const slot = this.#roundSlot;
         this.#roundSlot += 1;
-        const isOwn = isWritten && shard.holds(slot, this.#hash.low, this.#hash.high);
+        const isOwn = isWritten && shard.holds(slot, this.hash.low, this.hash.high);
         if (!isOwn && !shard.isEmpty(slot)) return this.#candidate(shard, slot, now);
       }
       this.#roundShard += 1;

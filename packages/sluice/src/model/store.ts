@@ -80,9 +80,19 @@ export interface Answer extends RateLimitResult {
  * - What a caller did wrong is thrown or rejected with a SluiceError of the kind `mistake`; anything else means that the store is away.
  */
 export interface Store {
-  ask(question: Question): MaybePromise<Answer>;
+  readonly ask: Ask;
   /** Where the states are. Stores with the same place keep the same states. Default: in this store alone, and shared by other processes. */
   readonly place?: Place | undefined;
+}
+
+/** How a store is asked. */
+export interface Ask<A extends MaybePromise<Answer> = MaybePromise<Answer>> {
+  (question: Question): A;
+  /**
+   * For a store that answers synchronously, if it wants to: attempts under one policy, prepared once. They must be answered as the question
+   * would be. It belongs to the function `ask` itself, so that a store with an `ask` of its own is never bypassed.
+   */
+  readonly under?: ((policy: Policy) => (key: string, cost: number) => A) | undefined;
 }
 
 /** An object for each place where states are kept. */

@@ -8,6 +8,7 @@ export { spentBy } from '../model/spent.ts';
 export { type Numbers, type Spent, Step } from '../model/step.ts';
 export {
   type Answer,
+  type Ask,
   type Attempt,
   around,
   asking,

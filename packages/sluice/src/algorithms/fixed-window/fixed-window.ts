@@ -32,12 +32,6 @@ export interface FixedWindowOptions extends NameOption {
 /** The window that counts, as `locate` has found it: one object for all, since making one costs more than the rest of a decision. */
 const found = { start: Number.NaN, count: 0, reanchored: false };
 
-function put(start: number, count: number, reanchored: boolean): void {
-  found.start = start;
-  found.count = count;
-  found.reanchored = reanchored;
-}
-
 export const FIXED_WINDOW: Algorithm<FixedWindowPolicy> = {
   name: 'fixed-window',
   about:
@@ -58,13 +52,16 @@ export const FIXED_WINDOW: Algorithm<FixedWindowPolicy> = {
 
     /** Finds the window that counts. One that starts later than now is used as it is: time going backwards opens no new one. */
     const locate = (state: Numbers | undefined, now: number): void => {
-      const opens = onClock ? openedAt(now) : now;
-      if (state === undefined) return put(opens, 0, false);
-      const [since, count] = [state[0]!, state[1]!];
-      const isOpen = onClock ? since >= opens : now - since < size;
-      if (!isOpen) return put(opens, 0, false);
-      if (since - now > size) return put(opens, count, true);
-      put(!onClock ? since : since > now ? openedAt(since) : opens, count, false);
+      found.start = onClock ? openedAt(now) : now;
+      found.count = 0;
+      found.reanchored = false;
+      if (state === undefined) return;
+      const since = state[0]!;
+      if (onClock ? since < found.start : now - since >= size) return;
+      found.count = state[1]!;
+      if (since - now > size) found.reanchored = true;
+      else if (!onClock) found.start = since;
+      else if (since > now) found.start = openedAt(since);
     };
 
     return {

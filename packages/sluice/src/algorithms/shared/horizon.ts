@@ -101,8 +101,14 @@ export function horizonRule(options: HorizonOptions): Omit<RuleParts, 'share'> {
 
 /** Finds the horizon that counts now. */
 function locate(numbers: HorizonNumbers, state: Numbers | undefined, now: number): void {
-  if (state === undefined) return put(now, 0, 0);
-  let [whole, fraction, most] = [state[0]!, state[1]!, numbers.span];
+  horizon.whole = now;
+  horizon.fraction = 0;
+  horizon.before = 0;
+  horizon.reanchored = false;
+  if (state === undefined) return;
+  let whole = state[0]!;
+  let fraction = state[1]!;
+  let most = numbers.span;
   if (numbers.byName) {
     let ahead = whole - state[3]! + fraction;
     if (state[2] !== numbers.interval) {
@@ -115,17 +121,15 @@ function locate(numbers: HorizonNumbers, state: Numbers | undefined, now: number
     if (ahead > most) most = ahead;
   }
   const before = whole - now + fraction;
-  if (before <= numbers.tolerance) return put(now, 0, 0);
-  if (before <= 2 * most) return put(whole, fraction, before);
-  put(now + Math.floor(most), most - Math.floor(most), most);
-  horizon.reanchored = true;
-}
-
-function put(whole: number, fraction: number, before: number): void {
+  if (before <= numbers.tolerance) return;
+  if (before > 2 * most) {
+    whole = now + Math.floor(most);
+    fraction = most - Math.floor(most);
+    horizon.reanchored = true;
+  }
   horizon.whole = whole;
   horizon.fraction = fraction;
-  horizon.before = before;
-  horizon.reanchored = false;
+  horizon.before = horizon.reanchored ? most : before;
 }
 
 /** Whole units that can still be booked: the largest n with distance <= (capacity - n) * interval + tolerance. */

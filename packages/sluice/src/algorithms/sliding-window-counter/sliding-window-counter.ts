@@ -31,13 +31,6 @@ export interface SlidingWindowCounterOptions extends NameOption {
 /** The windows that count, as `locate` has found them: one object for all, since making one costs more than the rest of a decision. */
 const found = { start: Number.NaN, current: 0, previous: 0, reanchored: false };
 
-function put(start: number, current: number, previous: number, reanchored = false): void {
-  found.start = start;
-  found.current = current;
-  found.previous = previous;
-  found.reanchored = reanchored;
-}
-
 function toleranceOf(size: number, count: number): number {
   return Math.min(UNIT_TOLERANCE, (TIME_TOLERANCE * count) / size);
 }
@@ -72,13 +65,24 @@ interface Counter {
 /** Finds the windows that count now. */
 function locate({ limit, size, openedAt }: Counter, state: Numbers | undefined, now: number): void {
   const opens = openedAt(now);
-  if (state === undefined) return put(opens, 0, 0);
-  const [since, current, previous] = [state[0]!, state[1]!, state[2]!];
-  // After a large step back: everything that was counted, in the window of now, and never more than the limit.
-  if (since - now > 2 * size) return put(opens, Math.min(limit, current + previous), 0, true);
-  // A window that starts later than now is used as it is: time going backwards fades nothing.
-  if (since >= opens) return put(since > now ? openedAt(since) : opens, current, previous);
-  put(opens, 0, since >= opens - size ? current : 0);
+  found.start = opens;
+  found.current = 0;
+  found.previous = 0;
+  found.reanchored = false;
+  if (state === undefined) return;
+  const since = state[0]!;
+  const current = state[1]!;
+  const previous = state[2]!;
+  if (since - now > 2 * size) {
+    // After a large step back: everything that was counted, in the window of now, and never more than the limit.
+    found.current = Math.min(limit, current + previous);
+    found.reanchored = true;
+  } else if (since >= opens) {
+    // A window that starts later than now is used as it is: time going backwards fades nothing.
+    if (since > now) found.start = openedAt(since);
+    found.current = current;
+    found.previous = previous;
+  } else if (since >= opens - size) found.previous = current;
 }
 
 /** The moment the cost fits: in this window while `previous` fades, or in the next one where `current` has become previous. */
