@@ -19,6 +19,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   redis: ['model', 'store', 'algorithms'],
   layers: ['model'],
   http: ['model', 'limiter'],
+  // A list over any store: what an address is, how an engine swaps, how Redis runs a script.
+  exceptions: ['model', 'http', 'store', 'redis', 'algorithms'],
   // What people install: the other rooms put together.
   presets: ['model', 'limiter', 'memory', 'layers', 'store', 'redis'],
   // A folder each: what a store needs of an engine, and the layers of presets around it.

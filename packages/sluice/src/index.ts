@@ -1,6 +1,6 @@
 /** The library's front door: policies, the limiter, the embedded store. */
 export type { AcquireOptions } from './limiter/acquire.ts';
-export type { ChangeResult, RefundOptions } from './limiter/changes.ts';
+export type { BlockOptions, ChangeResult, RefundOptions } from './limiter/changes.ts';
 export type { AttemptOptions, ContextOption, PolicyChoice, PolicyOptions, WithContext } from './limiter/core.ts';
 export type { Cost, Costs } from './limiter/costs.ts';
 export type { AttemptEntry } from './limiter/entries.ts';

@@ -66,6 +66,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
       'telemetry',
     ],
   ],
+  './exceptions': ['exceptionsOver', 'redisExceptions', 'sharedExceptions'],
   './otel': ['openTelemetry'],
   './express': ['rateLimit'],
   './fastify': ['rateLimit', 'rateLimitHook'],
@@ -82,12 +83,12 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
 
 /** Programs of tools/size.mjs, and the most bytes each may have. */
 const MOST_BYTES: Readonly<Record<keyof typeof PROGRAMS, number>> = {
-  'memory, one policy': 15_000,
-  'memory, two policies': 16_600,
-  'memory, all policies': 23_800,
-  'bare Redis, one policy': 18_200,
-  'redisStore, one policy': 29_700,
-  'redisStore, all policies': 38_800,
+  'memory, one policy': 16_500,
+  'memory, two policies': 18_300,
+  'memory, all policies': 25_700,
+  'bare Redis, one policy': 19_800,
+  'redisStore, one policy': 31_700,
+  'redisStore, all policies': 41_100,
 };
 
 describe('package', () => {

@@ -38,7 +38,7 @@ export function denial(result: RateLimitResult, options: DenialOptions = {}): De
 export function denialOf(result: RateLimitResult, accept: string | undefined, rateLimit: HeaderValues): Denial {
   const reason = failsClosed(result) ? REDUCED_CAPACITY : QUOTA_EXCEEDED;
   const seconds = retryAfterSeconds(result);
-  const message = `${reason.message} ${advice(seconds, result.limit)}`;
+  const message = `${reason.message} ${advice(seconds, result)}`;
   const violated = { 'violated-policies': namesOf(result.decisions) };
   const denied = problemOf(accept, { ...reason, message }, reason === QUOTA_EXCEEDED ? violated : {});
   const retryAfter = seconds === undefined ? NO_HEADERS : { 'Retry-After': `${seconds}` };
@@ -123,8 +123,9 @@ const REDUCED_CAPACITY: Problem = {
   message: 'Temporarily unavailable.',
 };
 
-function advice(seconds: number | undefined, limit: number): string {
+function advice(seconds: number | undefined, { limit, source }: RateLimitResult): string {
   if (limit === 0) return 'Nothing is allowed here.';
+  if (seconds === undefined && source === 'exception') return 'This client is blocked.';
   if (seconds === undefined) return 'This request costs more than its limit ever allows.';
   return `Retry after ${seconds} second${seconds === 1 ? '' : 's'}.`;
 }

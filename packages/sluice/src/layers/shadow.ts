@@ -102,7 +102,8 @@ function merged(
 
 /** Every "no" as a "yes", with the numbers as they stand; and the hook is called. */
 function lifted(attempt: Attempt, answer: Answer, hook: Hook<ShadowDenied> | undefined): Answer {
-  if (!isDenied(answer)) return answer;
+  // A trial lifts what its limits say. What somebody has denied by name stays denied.
+  if (!isDenied(answer) || answer.source === 'exception') return answer;
   const checks = checksOf(attempt);
   const decisions = answer.decisions.map((decision, index) => {
     if (decision.allowed) return decision;

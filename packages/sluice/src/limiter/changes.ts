@@ -4,7 +4,9 @@
  */
 import type { RateLimitResult } from '../model/decision.ts';
 import { type Duration, parseDuration, toMicros } from '../model/duration.ts';
+import { Kind } from '../model/errors.ts';
 import type { MaybePromise } from '../model/maybe-promise.ts';
+import { invalidOption } from '../model/options.ts';
 import type { Policy } from '../model/policy.ts';
 import { checkResult, isSpentInStore, spentOf } from '../model/spent.ts';
 import type { Change, Store } from '../model/store.ts';
@@ -18,6 +20,17 @@ export interface RefundOptions<Context> extends AttemptOptions<Context> {
    * that attempt. Without it the latest spend is meant, a moment ago.
    */
   readonly of?: RateLimitResult | undefined;
+}
+
+/** What `block` takes besides the key and the duration. */
+export interface BlockOptions<Context> extends ContextOption<Context> {
+  /** For people, at most 200 characters: shown in the list of exceptions, where the limiter has one. */
+  readonly reason?: string | undefined;
+}
+
+function checkReason(reason: unknown): void {
+  if (reason === undefined || (typeof reason === 'string' && reason.length >= 1 && reason.length <= 200)) return;
+  throw invalidOption('block.reason', 'a text of 1 to 200 characters', Kind.of(reason));
 }
 
 /** What a look sees after a change. `allowed` is false only while the key is blocked: a look costs nothing. */
@@ -38,7 +51,7 @@ export interface ChangeVerbs<Context> {
   block(
     key: string,
     duration: Duration,
-    ...options: WithContext<Context, ContextOption<Context>>
+    ...options: WithContext<Context, BlockOptions<Context>>
   ): Promise<RateLimitResult>;
   /** Ends a block; what was spent before and meanwhile stays spent. */
   unblock(key: string, ...options: WithContext<Context, ContextOption<Context>>): Promise<RateLimitResult>;
@@ -59,9 +72,16 @@ export function changeVerbs(core: Core<unknown>): ChangeVerbs<unknown> {
       return penalize(store, key, policies, amounts);
     },
     async block(key, duration, options) {
-      const { policies } = await called(core, 'block', [], key, options);
+      const { policies, reason } = await called<unknown, BlockOptions<unknown>>(
+        core,
+        'block',
+        ['reason'],
+        key,
+        options,
+      );
+      checkReason(reason);
       const micros = toMicros(parseDuration(duration, 'block.duration'));
-      return change(store, key, policies, () => ({ verb: 'block', duration: micros }));
+      return change(store, key, policies, () => ({ verb: 'block', duration: micros, reason }));
     },
     async unblock(key, options) {
       const { policies } = await called(core, 'unblock', [], key, options);

@@ -1,6 +1,7 @@
 /** Policies and a store: the object a user holds. It checks what it is given, asks the store once, and hands on the answer. */
 
 import type { HistoryEntry, RateLimitResult } from '../model/decision.ts';
+import { Kind } from '../model/errors.ts';
 import { type MaybePromise, proceed } from '../model/maybe-promise.ts';
 import { checkOptionNames, invalidOption } from '../model/options.ts';
 import { type Policy, ruleOf } from '../model/policy.ts';
@@ -23,7 +24,7 @@ import { amountsOf, type Cost, checkCost } from './costs.ts';
 import { type AttemptEntry, checksOfEntries } from './entries.ts';
 import { type Hold, type ReserveOptions, reserve } from './hold.ts';
 import { Lines } from './lines.ts';
-import { hasOwnAnswers, withOwnAnswers } from './own-answers.ts';
+import { hasOwnAnswers, withMarks, withOwnAnswers } from './own-answers.ts';
 import { warnOfSharing } from './sharing.ts';
 import { checkTimers, systemTimers, type Timers } from './sleep.ts';
 
@@ -36,6 +37,8 @@ export type LimiterOptions<Context> = PolicyOptions<Context> &
 
 /** What a limiter takes besides its policies and its store. */
 export interface LimiterSettings {
+  /** Keys, prefixes and networks that are exempt, denied or have other numbers: `sharedExceptions()` of `sluice/exceptions`. Default: none. */
+  readonly exceptions?: { around(store: Store): Store } | undefined;
   /** How many may wait for one key in `acquire` and `schedule`. Default: 10,000. */
   readonly queueLimit?: number | undefined;
   /** For tests and simulations: what `acquire` sleeps on, and measures timeouts and the ttl of holds with. Default: the system's. */
@@ -115,21 +118,28 @@ export function limiterOver<Context>(options: LimiterOptions<Context>): Limiter<
 }
 
 function makeLimiter(options: LimiterOptions<unknown>): Limiter {
-  const given = checkStore(options.store, 'createLimiter.store');
+  const base = checkStore(options.store, 'createLimiter.store');
   const policiesFor = policyChooser(options);
   const lines = new Lines(options.queueLimit);
   const timers = options.timers === undefined ? systemTimers : checkTimers(options.timers, 'createLimiter.timers');
   const isChosen = typeof (options.policy ?? options.policies) === 'function';
   const constant = isChosen ? undefined : (policiesFor() as readonly Policy[]);
-  const store = constant === undefined || constant.some(hasOwnAnswers) ? withOwnAnswers(given) : given;
+  const { exceptions } = options;
+  if (exceptions !== undefined && typeof exceptions?.around !== 'function') {
+    throw invalidOption('createLimiter.exceptions', 'sharedExceptions() of sluice/exceptions', Kind.of(exceptions));
+  }
+  const except = (inner: Store): Store => exceptions?.around(inner) ?? inner;
+  // Exceptions are asked first: they hold for unlimited keys too.
+  const several = withMarks(except(withOwnAnswers(base)));
+  const store = constant === undefined || constant.some(hasOwnAnswers) ? several : except(base);
   const core: Core<unknown> = { store, policiesFor, timers, freed: (key) => lines.wakeHeads(key) };
   if (constant !== undefined) warnOfSharing(store, constant);
   const only = constant?.length === 1 ? constant[0] : undefined;
   return {
     policies: constant,
-    store: given,
-    attempt: attemptVerb(core, 'attempt', false, only),
-    peek: attemptVerb(core, 'peek', true, only),
+    store: except(base),
+    attempt: attemptVerb(core, 'attempt', false, only, several),
+    peek: attemptVerb(core, 'peek', true, only, several),
     reserve: (key, options) => reserve(core, key, options),
     ...changeVerbs(core),
     ...waitVerbs(core, lines),
@@ -149,6 +159,8 @@ function attemptVerb<Context>(
   verb: string,
   dryRun: boolean,
   only: Policy | undefined,
+  /** For entries, which may bring policies that answer for themselves. */
+  several: Store,
 ): AttemptVerb<Context> {
   const { ask } = store;
   const prepared = only === undefined || dryRun ? undefined : ask.under?.(only);
@@ -168,7 +180,7 @@ function attemptVerb<Context>(
       return store.ask(attemptOn(key, policies, amounts, dryRun));
     });
   };
-  const several = async (
+  const severalKeys = async (
     entries: readonly AttemptEntry[],
     options: ContextOption<Context> | undefined,
   ): Promise<RateLimitResult> => {
@@ -177,15 +189,14 @@ function attemptVerb<Context>(
       Array.isArray(entries) && entries.some((entry) => (entry?.policy ?? entry?.policies) === undefined);
     const own = needsOwn ? await policiesFor(options?.context) : [];
     const checks = checksOfEntries(entries, verb, own);
-    // An entry may bring a policy that answers for itself.
-    return withKeys(checks, await withOwnAnswers(store).ask(attemptOf(checks, dryRun)));
+    return withKeys(checks, await several.ask(attemptOf(checks, dryRun)));
   };
   /** One promise, whatever happens: an async function around a store that answers with a value would make three. */
   const attempt = (
     key: string | readonly AttemptEntry[],
     options?: AttemptOptions<Context>,
   ): Promise<RateLimitResult> => {
-    if (typeof key !== 'string' && typeof key === 'object') return several(key, options);
+    if (typeof key !== 'string' && typeof key === 'object') return severalKeys(key, options);
     try {
       return Promise.resolve(atOnce(key, options));
     } catch (error) {

@@ -21,14 +21,23 @@ export function withOwnAnswers(store: Store): Store {
     }
     return store.ask(question);
   };
+  return around(store, (question) => (isPlain(question) ? store.ask(question) : ask(question)));
+}
+
+/** The store, but its answers say of which policies clients are not to read. */
+export function withMarks(store: Store): Store {
   return around(store, (question) => {
-    // Nearly all: one policy, which the store knows all about.
-    if (question.verb === 'attempt' && question.and.length === 0 && !hasOwnAnswers(question.policy)) {
-      return store.ask(question);
-    }
+    if (isPlain(question)) return store.ask(question);
     const hidden = policiesOf(question).map((policy) => !ruleOf(policy).visible);
-    return hidden.includes(true) ? proceed(ask(question), (answer) => marked(answer, hidden)) : ask(question);
+    return hidden.includes(true)
+      ? proceed(store.ask(question), (answer) => marked(answer, hidden))
+      : store.ask(question);
   });
+}
+
+/** Nearly all: one policy, which the store knows all about. */
+function isPlain(question: Question): boolean {
+  return question.verb === 'attempt' && question.and.length === 0 && !hasOwnAnswers(question.policy);
 }
 
 function marked({ decisions, source, history }: Answer, hidden: readonly boolean[]): Answer {

@@ -10,7 +10,7 @@ import { exactMicros } from './result.ts';
 import type { Spent } from './step.ts';
 
 /** Answers of those who spend nothing in the store, so that nothing can be given back to it. */
-const SPENT_ELSEWHERE: readonly string[] = ['fallback', 'fail-closed', 'shadow'];
+const SPENT_ELSEWHERE: readonly string[] = ['fallback', 'fail-closed', 'shadow', 'exception'];
 
 export function isSpentInStore({ source }: RateLimitResult): boolean {
   return !SPENT_ELSEWHERE.includes(source);

@@ -29,12 +29,13 @@ export interface Attempt extends Check {
  *   without it the latest is meant, a moment ago.
  * - penalize: spends even if it does not fit, down to empty and never below. `ago` microseconds: as if it had been spent then. A store may
  *   ignore that, which is stricter.
- * - block: denies everything until `duration` microseconds from now, whatever the algorithm says. unblock ends that.
+ * - block: denies everything until `duration` microseconds from now, whatever the algorithm says. unblock ends that. `reason` is for lists of
+ *   exceptions; a store ignores it.
  */
 export type Change = { readonly key: string; readonly policy: Policy } & (
   | { readonly verb: 'refund'; readonly cost: number; readonly spent?: Spent | undefined }
   | { readonly verb: 'penalize'; readonly cost: number; readonly ago?: number | undefined }
-  | { readonly verb: 'block'; readonly duration: number }
+  | { readonly verb: 'block'; readonly duration: number; readonly reason?: string | undefined }
   | { readonly verb: 'unblock' }
 );
 

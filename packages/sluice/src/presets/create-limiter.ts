@@ -20,6 +20,6 @@ export type CreateLimiterOptions<Context> = PolicyOptions<Context> &
  * const { allowed, retryAfter } = await limiter.attempt('user:42');
  */
 export function createLimiter<Context = unknown>(options: CreateLimiterOptions<Context>): Limiter<Context> {
-  checkOptionNames(options, ['policy', 'policies', 'store', 'queueLimit', 'timers'], 'createLimiter');
+  checkOptionNames(options, ['policy', 'policies', 'store', 'exceptions', 'queueLimit', 'timers'], 'createLimiter');
   return limiterOver({ ...options, store: options.store === undefined ? memoryStore() : options.store });
 }
