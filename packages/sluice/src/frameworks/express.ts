@@ -4,7 +4,7 @@ import type { NextFunction, Request, RequestHandler } from 'express';
 import type { RequestResult } from '../http/gate.ts';
 import { plainPath } from '../http/path-readings.ts';
 import type { ClientAddress } from '../http/request-view.ts';
-import { proceed } from '../model/maybe-promise.ts';
+import { proceedWith } from '../model/maybe-promise.ts';
 import { setResult } from './express-result.ts';
 import { OriginalView, pass } from './node-http.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
@@ -38,7 +38,7 @@ export function rateLimit<Context = unknown>(options: ExpressRateLimitOptions<Co
     } catch (error) {
       return next(error);
     }
-    return proceed(passed, (later) => goOn(later, request, next), next);
+    return proceedWith(passed, goOn, request, next, undefined, next);
   };
 }
 

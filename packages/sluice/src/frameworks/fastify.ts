@@ -13,10 +13,10 @@ import type {
 } from 'fastify';
 import type { GateDecision, RequestResult } from '../http/gate.ts';
 import type { ClientAddress } from '../http/request-view.ts';
-import { either } from '../model/maybe-promise.ts';
+import { proceedWith } from '../model/maybe-promise.ts';
 import { checkFlag, invalidOption } from '../model/options.ts';
 import { watchEarlierRoutes } from './earlier-routes.ts';
-import { concludeOnClose, OriginalView, sendReply } from './node-http.ts';
+import { concludeOnClose, lowerCase, OriginalView, sendReply } from './node-http.ts';
 import { checkRateLimitOptions, type Entrance, entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
 import { fastifyClient } from './proxy-trust.ts';
 import { checkRouteLimit, checkStoreOption, hasLimit, routeOptions } from './routes.ts';
@@ -93,15 +93,6 @@ export type FastifyHook = (
   done: HookHandlerDoneFunction,
 ) => void;
 
-const lowerCaseNames = new Map<string, string>();
-
-/** Fastify would make a new text of the name for every request. */
-function lowerCase(name: string): string {
-  const known = lowerCaseNames.get(name);
-  if (known === undefined) lowerCaseNames.set(name, name.toLowerCase());
-  return known ?? name.toLowerCase();
-}
-
 /** Calls `done` when the request may go on; one that is denied has its reply, and ends here. */
 function hookOf({ enter, conclude }: Entrance<FastifyRequest>): FastifyHook {
   const goOn = (
@@ -109,7 +100,7 @@ function hookOf({ enter, conclude }: Entrance<FastifyRequest>): FastifyHook {
     view: FastifyView,
     reply: FastifyReply,
     done: HookHandlerDoneFunction,
-  ): void => {
+  ): undefined => {
     if (!decision.allowed) {
       sendReply(reply, decision.response);
       return;
@@ -121,19 +112,8 @@ function hookOf({ enter, conclude }: Entrance<FastifyRequest>): FastifyHook {
   };
   return (request, reply, done) => {
     const view = new FastifyView(request, request.raw, reply.raw);
-    either(
-      enter(view),
-      (decision) => goOn(decision, view, reply, done),
-      (decision) =>
-        void decision.then((later) => {
-          // What throws synchronously Fastify catches; here nobody would, and a bad header of one denial would end the server.
-          try {
-            goOn(later, view, reply, done);
-          } catch (error) {
-            done(error as Error);
-          }
-        }, done),
-    );
+    // What throws synchronously Fastify catches; later nobody would, and a bad header of one denial would end the server.
+    proceedWith(enter(view), goOn, view, reply, done)?.catch(done);
   };
 }
 

@@ -5,8 +5,8 @@ import type { Denial } from '../http/denial.ts';
 import type { GateDecision, RequestResult } from '../http/gate.ts';
 import { type HeaderValues, NO_HEADERS } from '../http/headers.ts';
 import type { ClientAddress } from '../http/request-view.ts';
-import { proceed } from '../model/maybe-promise.ts';
-import { type NodeRequest, type NodeResponse, nodeHeader, setHeaders } from './node-http.ts';
+import { proceedWith } from '../model/maybe-promise.ts';
+import { lowerCase, type NodeRequest, type NodeResponse, nodeHeader, setHeaders } from './node-http.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
 import { checkPeerOption, type Peer, peerOf } from './peer.ts';
 
@@ -57,7 +57,7 @@ export function rateLimit<E extends Env = Env, Context = unknown>(
   };
   return (c, next) => {
     const view = new HonoView(c, ownIp);
-    return proceed(enter(view), (decision) => goOn(decision, view, next)) as Promise<Response | undefined>;
+    return proceedWith(enter(view), goOn, view, next, undefined) as Promise<Response | undefined>;
   };
 }
 
@@ -73,8 +73,34 @@ function responseOf<E extends Env>({ status, headers, body }: Denial, c: HonoCon
 function setOnNode<E extends Env>(c: HonoContext<E>, headers: HeaderValues): boolean {
   const { incoming, outgoing } = (c.env ?? {}) as Bindings;
   if (incoming === undefined || typeof outgoing?.setHeader !== 'function') return false;
-  setHeaders(outgoing, headers);
+  if ('_implicitHeader' in outgoing) setWithHead(outgoing as unknown as Outgoing, headers);
+  else setHeaders(outgoing, headers);
   return true;
+}
+
+/**
+ * Hono gives its fields to Node all together, in `writeHead`, which is the fast way as long as none were set before: so ours are added there. Whatever
+ * ends a response of HTTP/1 passes it; in HTTP/2 not. A field that a handler has set stays, and of two limits the inner one goes before the outer.
+ */
+function setWithHead(outgoing: Outgoing, ours: HeaderValues): void {
+  const { writeHead } = outgoing;
+  outgoing.writeHead = function (this: Outgoing, ...given: unknown[]): unknown {
+    const theirs = given[1] ?? NO_HEADERS;
+    if (given.length > 2 || typeof theirs !== 'object' || Array.isArray(theirs) || this.getHeaderNames().length > 0) {
+      for (const name in ours) if (!this.hasHeader(name)) this.setHeader(name, ours[name]!);
+      return writeHead.apply(this, given);
+    }
+    const all: Record<string, unknown> = {};
+    for (const name in ours) if (!(name in theirs || lowerCase(name) in theirs)) all[name] = ours[name];
+    for (const name in theirs) all[name] = (theirs as Record<string, unknown>)[name];
+    return writeHead.call(this, given[0], all);
+  };
+}
+
+interface Outgoing extends Pick<NodeResponse, 'setHeader'> {
+  hasHeader(name: string): boolean;
+  getHeaderNames(): readonly string[];
+  writeHead(...given: unknown[]): unknown;
 }
 
 /** A handler that makes a Response by itself loses what was set before it. To look costs little, to set them now much more. */
@@ -107,11 +133,11 @@ function peerIn<E extends Env>(c: HonoContext<E>): string | undefined {
 
 class HonoView<E extends Env> implements NativeView<HonoContext<E>> {
   readonly native: HonoContext<E>;
-  readonly #ownIp: IpOf<E> | undefined;
+  protected readonly ownIp: IpOf<E> | undefined;
 
   constructor(native: HonoContext<E>, ownIp: IpOf<E> | undefined) {
     this.native = native;
-    this.#ownIp = ownIp;
+    this.ownIp = ownIp;
   }
 
   get exchange(): object {
@@ -133,11 +159,11 @@ class HonoView<E extends Env> implements NativeView<HonoContext<E>> {
   }
 
   get ip(): string | undefined {
-    return this.#ownIp === undefined ? peerIn(this.native) : (this.#ownIp(this.native) ?? undefined);
+    return this.ownIp === undefined ? peerIn(this.native) : (this.ownIp(this.native) ?? undefined);
   }
 
   get client(): ClientAddress | undefined {
-    return this.#ownIp && { ip: this.ip };
+    return this.ownIp && { ip: this.ip };
   }
 
   /** On Node the headers are there already; a Headers object would be made of them for this alone. */

@@ -3,7 +3,7 @@ import type { Denial } from '../http/denial.ts';
 import type { GateDecision } from '../http/gate.ts';
 import type { HeaderValues } from '../http/headers.ts';
 import type { ClientAddress } from '../http/request-view.ts';
-import { type MaybePromise, proceed } from '../model/maybe-promise.ts';
+import { type MaybePromise, proceedWith } from '../model/maybe-promise.ts';
 import type { Entrance, NativeView } from './options.ts';
 import type { Allowed, Conclude } from './outcome.ts';
 
@@ -30,13 +30,17 @@ export interface NodeResponse {
 export class NodeView<Native> implements NativeView<Native> {
   readonly native: Native;
   readonly incoming: NodeRequest;
-  /** Undefined where the response is none of this request, as in tests that use both again. */
-  readonly exchange: object | undefined;
+  protected readonly response: { readonly req?: unknown };
 
   constructor(native: Native, incoming: NodeRequest, response: { readonly req?: unknown }) {
     this.native = native;
     this.incoming = incoming;
-    this.exchange = response.req === incoming ? response : undefined;
+    this.response = response;
+  }
+
+  /** Undefined where the response is none of this request, as in tests that use both again. */
+  get exchange(): object | undefined {
+    return this.response.req === this.incoming ? this.response : undefined;
   }
 
   get method(): string {
@@ -75,8 +79,20 @@ export class OriginalView<Native extends { readonly originalUrl: string }> exten
 
 /** Node has the names in lower case, and lines that may be repeated joined already. */
 export function nodeHeader({ headers }: NodeRequest, name: string): string | undefined {
-  const value = headers[name] ?? headers[name.toLowerCase()];
+  const value = headers[name] ?? headers[lowerCase(name)];
   return typeof value === 'object' ? value.join(', ') : value;
+}
+
+const lowerCaseNames = new Map<string, string>();
+const MOST_NAMES = 1000;
+
+/** Of the few names that are asked for again and again: no new text for every request. */
+export function lowerCase(name: string): string {
+  const known = lowerCaseNames.get(name);
+  if (known !== undefined) return known;
+  const made = name.toLowerCase();
+  if (lowerCaseNames.size < MOST_NAMES) lowerCaseNames.set(name, made);
+  return made;
 }
 
 export function setHeaders(response: Pick<NodeResponse, 'setHeader'>, headers: HeaderValues): void {
@@ -122,7 +138,7 @@ export function pass<Native>(
   view: NativeView<Native>,
   response: NodeResponse,
 ): MaybePromise<Allowed | undefined> {
-  return proceed(enter(view), (decision) => admit(decision, conclude, view, response));
+  return proceedWith(enter(view), admit, conclude, view, response);
 }
 
 function admit<Native>(

@@ -21,8 +21,24 @@ export interface ExpressLike {
   readonly app?: { readonly settings?: Readonly<Record<string, unknown>> | undefined } | undefined;
 }
 
+let lastPrototype: object | undefined;
+let lastApp: ExpressLike['app'];
+
+/**
+ * Express gives a request the prototype of the app that handles it, and there the app is found. What is read of the request itself is looked for
+ * anew each time (docs/decisions/0018).
+ */
+function appOf(request: ExpressLike): ExpressLike['app'] {
+  const prototype: object = Object.getPrototypeOf(request);
+  if (prototype === lastPrototype) return lastApp;
+  if (!Object.hasOwn(prototype, 'app')) return request.app;
+  lastPrototype = prototype;
+  lastApp = (prototype as ExpressLike).app;
+  return lastApp;
+}
+
 export function expressClient(request: ExpressLike): ClientAddress | undefined {
-  const settings = request.app?.settings;
+  const settings = appOf(request)?.settings;
   if (!settings?.['trust proxy']) return undefined;
   const mistake = trustsEveryone(settings['trust proxy fn']) ? EXPRESS_TRUSTS_EVERYONE : undefined;
   return { ip: request.ip, mistake };

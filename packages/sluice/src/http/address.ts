@@ -126,6 +126,19 @@ function unwrapNat64(address: Address | undefined): Address | undefined {
   return isNat64 ? fromIpv4(address[6]!, address[7]!) : address;
 }
 
+const MAPPED = '::ffff:';
+
+/**
+ * The IPv4 address that a text is, as servers write the address of a socket: by itself, or mapped into IPv6. It needs no other form, because
+ * only one text is each of these. Undefined for all other texts, which may be addresses none the less.
+ */
+export function plainIpv4(text: string): string | undefined {
+  if (readIpv4(text) !== NONE) return text;
+  if (!text.startsWith(MAPPED)) return undefined;
+  const mapped = text.slice(MAPPED.length);
+  return readIpv4(mapped) === NONE ? undefined : mapped;
+}
+
 export function isIpv4(address: Address): boolean {
   return address[5] === 0xffff && (address[0]! | address[1]! | address[2]! | address[3]! | address[4]!) === 0;
 }

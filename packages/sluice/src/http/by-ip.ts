@@ -5,7 +5,7 @@
  */
 import { type Mistake, SluiceError } from '../model/errors.ts';
 import { checkOptionNames, invalidOption } from '../model/options.ts';
-import { type Address, formatGroup, parseAddress } from './address.ts';
+import { type Address, formatGroup, parseAddress, plainIpv4 } from './address.ts';
 import { HOP_SYNTAX, type HopSyntax } from './forwarded.ts';
 import { ADDRESS, lacking } from './missing.ts';
 import type { Key } from './request-view.ts';
@@ -39,39 +39,49 @@ export function byIp(options: ByIpOptions = {}): Key {
   checkSubnet(ipv6Subnet);
   checkHeader(header);
   if (trustedProxies === undefined) refuseHeaderAlone(header);
-  const clientOf = trustedProxies === undefined ? askingFramework(header) : walking(trustedProxies, header);
-  const key: Key = (view, warn) => {
-    const address = clientOf(view, warn);
-    return address && `ip:${formatGroup(address, ipv6Subnet)}`;
-  };
+  const key =
+    trustedProxies === undefined ? askingFramework(header, ipv6Subnet) : walking(trustedProxies, header, ipv6Subnet);
   return lacking(key, ADDRESS);
 }
 
-type ClientOf = (...request: Parameters<Key>) => Address | undefined;
+/** Most addresses need no other form than they come in. */
+function keyOf(ip: string | undefined, ipv6Subnet: number): string | undefined {
+  if (ip === undefined) return undefined;
+  const plain = plainIpv4(ip);
+  return plain === undefined ? keyOfAddress(parseAddress(ip), ipv6Subnet) : `ip:${plain}`;
+}
+
+function keyOfAddress(address: Address | undefined, ipv6Subnet: number): string | undefined {
+  return address && `ip:${formatGroup(address, ipv6Subnet)}`;
+}
+
+/** A proxy writes its header into each request, so not all of them need to be looked at for ever: the first thousand, and then some. */
+const LOOKED_AT = 1000;
+const ONE_IN = 128;
 
 /** What the framework says, if it trusts anyone. A text that is no address came through a header: then it is the peer's. */
-function askingFramework(header: string): ClientOf {
+function askingFramework(header: string, ipv6Subnet: number): Key {
   const mistake = untrustedHeader(header);
+  let seen = 0;
   return (view, warn) => {
     const { client } = view;
     if (client === undefined) {
-      if (warn !== undefined && view.header(header) !== undefined) warn(mistake);
-      return addressOf(view.ip);
+      seen++;
+      const isLookedAt = warn !== undefined && (seen <= LOOKED_AT || seen % ONE_IN === 0);
+      if (isLookedAt && view.header(header) !== undefined) warn(mistake);
+      return keyOf(view.ip, ipv6Subnet);
     }
     if (client.mistake !== undefined) warn?.(client.mistake);
-    return addressOf(client.ip) ?? addressOf(view.ip);
+    return keyOf(client.ip, ipv6Subnet) ?? keyOf(view.ip, ipv6Subnet);
   };
 }
 
-function walking(trustedProxies: unknown, header: keyof typeof HOP_SYNTAX): ClientOf {
+function walking(trustedProxies: unknown, header: keyof typeof HOP_SYNTAX, ipv6Subnet: number): Key {
   const trust = trustIn(trustedProxies, 'byIp.trustedProxies');
-  return trust === undefined ? (view) => addressOf(view.ip) : trusting(trust, header);
-}
-
-function trusting(trust: Trust, header: keyof typeof HOP_SYNTAX): ClientOf {
+  if (trust === undefined) return (view) => keyOf(view.ip, ipv6Subnet);
   const syntax: HopSyntax = HOP_SYNTAX[header];
   const most = syntax.isClientAlone === true ? 1 : Number.POSITIVE_INFINITY;
-  return (view) => walk(addressOf(view.ip), view.header(header) ?? '', trust, syntax, most);
+  return (view) => keyOfAddress(walk(addressOf(view.ip), view.header(header) ?? '', trust, syntax, most), ipv6Subnet);
 }
 
 function addressOf(ip: string | undefined): Address | undefined {

@@ -8,7 +8,7 @@ import { type Cost, checkCost, isByName } from '../limiter/costs.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { Decision, RateLimitResult, Source } from '../model/decision.ts';
 import { Kind, SluiceError, wrong } from '../model/errors.ts';
-import { type MaybePromise, proceed } from '../model/maybe-promise.ts';
+import { type MaybePromise, proceed, proceedWith } from '../model/maybe-promise.ts';
 import { checkFunction, checkOptionNames, invalidOption } from '../model/options.ts';
 import type { Policy } from '../model/policy.ts';
 import { type OnWarning, type Warn, warnOnce } from '../model/warnings.ts';
@@ -144,37 +144,34 @@ export function gateOf<Native, Context>(
     };
   };
 
-  const tell = (view: RequestView<Native>, spent: Spent, told: RateLimitResult): MaybePromise<GateDecision> => {
-    const result = new KeyedResult(told, spent.key);
+  const tell = (
+    told: RateLimitResult,
+    view: RequestView<Native>,
+    key: string,
+    how: Attempt<Context>,
+  ): MaybePromise<GateDecision> => {
+    const result = new KeyedResult(told, key);
     if (!result.allowed) return deny(view, result);
+    const spent = { key, cost: how?.cost ?? 1, context: how?.context };
     const decision: GateDecision = { allowed: true, result, headers: write(result), spent };
     return result.delay === null ? decision : sleep(Math.ceil(result.delay * 1e3)).then(() => decision);
   };
   const ask = promptAttempt(limiter);
-  const enter = (view: RequestView<Native>, key: string, how: Attempt<Context>): MaybePromise<GateDecision> => {
-    noteCounted(view, key);
-    const result = ask(key, how);
-    const spent = { key, cost: how?.cost ?? 1, context: how?.context };
-    return proceed(result, (told) => tell(view, spent, told));
+  const enter = (given: unknown, view: RequestView<Native>, how: Attempt<Context>): MaybePromise<GateDecision> => {
+    if (saysNothing(given)) return proceed(answerMissing(view), withoutResult);
+    checkHttpKey(given);
+    noteCounted(view, given);
+    return proceedWith(ask(given, how), tell, view, given, how);
   };
-  const turnAway = (view: RequestView<Native>): MaybePromise<GateDecision> => {
-    return proceed(answerMissing(view), withoutResult);
-  };
-  const enterLater = async (view: RequestView<Native>, given = key(view, warn)): Promise<GateDecision> => {
-    const who = await given;
-    if (saysNothing(who)) return turnAway(view);
-    checkHttpKey(who);
-    return enter(view, who, typeof attemptOptions === 'function' ? await attemptOptions(view) : attemptOptions);
+  const enterLater = async (view: RequestView<Native>): Promise<GateDecision> => {
+    const who = await key(view, warn);
+    const isKey = typeof attemptOptions === 'function' && typeof who === 'string' && who !== '';
+    return enter(who, view, isKey ? await attemptOptions(view) : (attemptOptions as Attempt<Context>));
   };
 
   if (skip !== undefined) return async (view) => ((await skip(view)) ? SKIPPED : enterLater(view));
-  if (typeof attemptOptions === 'function') return (view) => enterLater(view);
-  return (view) =>
-    proceed(key(view, warn), (given) => {
-      if (saysNothing(given)) return turnAway(view);
-      checkHttpKey(given);
-      return enter(view, given, attemptOptions);
-    });
+  if (typeof attemptOptions === 'function') return enterLater;
+  return (view) => proceedWith(key(view, warn), enter, view, attemptOptions, undefined);
 }
 
 /** A result with its key where JSON and logs do not show it: it may be a secret, such as an API key. */
@@ -281,7 +278,7 @@ function withoutResult(response: Denial): GateDecision {
   return { allowed: false, result: undefined, response };
 }
 
-function checkHttpKey(key: unknown): void {
+function checkHttpKey(key: unknown): asserts key is string {
   if (typeof key === 'string') return;
   throw wrong('SLUICE_INVALID_HTTP_KEY', 'key(request)', 'who is calling, as a string', key);
 }

@@ -148,13 +148,15 @@ function joinLines(each: readonly Line[]): Lines {
   };
 }
 
+function isOf({ name, limit }: Line, decision: Decision): boolean {
+  return name === decision.policy && limit === decision.limit;
+}
+
 /** Nearly always the decisions are those of the policies, in order, and everything is ready. */
 function lineFinder(policies: readonly Policy[]): (decisions: readonly Decision[]) => Lines {
   const shown = policies.filter((policy) => ruleOf(policy).visible && ruleOf(policy).limit < Number.POSITIVE_INFINITY);
   const known = shown.map((policy) => lineOf(policy.name, ruleOf(policy).limit, policy));
   const all = joinLines(known);
-  const isOf = ({ name, limit }: Line, decision: Decision): boolean =>
-    name === decision.policy && limit === decision.limit;
   const find = (decision: Decision): Line =>
     known.find((line) => isOf(line, decision)) ?? lineOf(decision.policy, decision.limit);
   return (decisions) => {
@@ -164,7 +166,7 @@ function lineFinder(policies: readonly Policy[]): (decisions: readonly Decision[
   };
 }
 
-/** Each makes its headers in one go, because every request waits for it. */
+/** Each makes its headers in one go, because every request waits for it: an object that is spread into another takes twenty times as long. */
 export type Form = (result: RateLimitResult, lines: Lines) => HeaderValues;
 
 /** Oldest first: where two write the same header, the newer one wins. */
@@ -174,23 +176,26 @@ const FORMS: Readonly<Record<HeaderDraft, Form>> = {
     'X-RateLimit-Remaining': `${whole(remaining)}`,
     'X-RateLimit-Reset': `${whole(resetAt)}`,
   }),
-  'draft-6': (result, lines) => ({
-    ...oldPolicies(lines),
-    'RateLimit-Limit': `${whole(result.limit)}`,
-    'RateLimit-Remaining': `${whole(result.remaining)}`,
-    'RateLimit-Reset': `${bindingWindow(result, lines)}`,
-  }),
-  'draft-7': (result, lines) => ({
-    ...oldPolicies(lines),
-    RateLimit: `limit=${whole(result.limit)}, remaining=${whole(result.remaining)}, reset=${bindingWindow(result, lines)}`,
-  }),
+  'draft-6': (result, lines) => {
+    const limit = `${whole(result.limit)}`;
+    const remaining = `${whole(result.remaining)}`;
+    const reset = `${bindingWindow(result, lines)}`;
+    return lines.oldPolicies === ''
+      ? { 'RateLimit-Limit': limit, 'RateLimit-Remaining': remaining, 'RateLimit-Reset': reset }
+      : {
+          'RateLimit-Policy': lines.oldPolicies,
+          'RateLimit-Limit': limit,
+          'RateLimit-Remaining': remaining,
+          'RateLimit-Reset': reset,
+        };
+  },
+  'draft-7': (result, lines) => {
+    const RateLimit = `limit=${whole(result.limit)}, remaining=${whole(result.remaining)}, reset=${bindingWindow(result, lines)}`;
+    return lines.oldPolicies === '' ? { RateLimit } : { 'RateLimit-Policy': lines.oldPolicies, RateLimit };
+  },
   'draft-11': ({ decisions }, { policies, each }) =>
     decisions.length === 0 ? NO_HEADERS : { 'RateLimit-Policy': policies, RateLimit: writeStates(decisions, each) },
 };
-
-function oldPolicies({ oldPolicies }: Lines): HeaderValues {
-  return oldPolicies === '' ? NO_HEADERS : { 'RateLimit-Policy': oldPolicies };
-}
 
 function writeStates(decisions: readonly Decision[], lines: readonly Line[]): string {
   let text = '';
@@ -211,8 +216,8 @@ function effectiveWindow({ limit, remaining, retryAfter, resetAfter }: Decision,
 
 /** Of the binding policy, which is the one that the numbers of a result are of. */
 function bindingWindow(result: RateLimitResult, { each }: Lines): number {
-  const line = each.find(({ name, limit }) => name === result.policy && limit === result.limit);
-  return effectiveWindow(result, line ?? lineOf(result.policy, result.limit));
+  for (const line of each) if (isOf(line, result)) return effectiveWindow(result, line);
+  return effectiveWindow(result, lineOf(result.policy, result.limit));
 }
 
 /** The default, in one go: five fields in one object. */

@@ -17,6 +17,19 @@ export function proceed<T, Next>(
   return isPromise(answer) ? answer.then(onValue, onError) : onValue(answer);
 }
 
+/** The same with what else the next step needs, so that no function has to be made for each request. */
+export function proceedWith<T, One, Two, Three, Next>(
+  answer: MaybePromise<T>,
+  onValue: (value: T, one: One, two: Two, three: Three) => MaybePromise<Next>,
+  one: One,
+  two: Two,
+  three: Three,
+  onError?: (error: unknown) => MaybePromise<Next>,
+): MaybePromise<Next> {
+  if (!isPromise(answer)) return onValue(answer, one, two, three);
+  return answer.then((value) => onValue(value, one, two, three), onError);
+}
+
 /** Does one thing with an answer that is there, and another with one that is to come. */
 export function either<T, Result>(
   answer: MaybePromise<T>,

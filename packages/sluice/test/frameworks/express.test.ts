@@ -145,3 +145,21 @@ test('without Express, it is a property of the request', () => {
     4,
   ]);
 });
+
+test('what a handler makes of the request has it too, and the raw headers look as they came', async () => {
+  const seen: unknown[] = [];
+  const app = express5();
+  app.use(rateLimit({ policy: fixedWindow({ limit: 5, window: '1d' }), headers: 'none' }));
+  app.get('/', (request, response) => {
+    seen.push(
+      Object.create(request).rateLimit.remaining,
+      JSON.stringify(request.rawHeaders),
+      request.rawHeaders.length % 2,
+    );
+    request.rateLimit = undefined;
+    seen.push(request.rateLimit);
+    response.end();
+  });
+  await (await serve(app))('/', { headers: { 'x-one': '1' } });
+  expect(seen).toEqual([4, expect.stringMatching(/^\["(?:[^"]*",")*[^"]*"\]$/), 0, undefined]);
+});

@@ -1,6 +1,7 @@
 /** The contract on Hono, as its Node server runs it. */
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import { serve } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type Context, Hono } from 'hono';
 import { describe, expect, test } from 'vitest';
 import { rateLimit } from '../../src/frameworks/hono.ts';
@@ -154,4 +155,46 @@ test('a handler that throws has the headers on its error', async () => {
   });
   const response = await app.request('/');
   expect([response.status, response.headers.get('ratelimit')]).toEqual([503, '"day";r=8;t=86400']);
+});
+
+describe('on Node, the fields are sent with the head, however a response is made', () => {
+  const outgoingOf = (c: Context): ServerResponse => (c.env as { outgoing: ServerResponse }).outgoing;
+  type Handler = (c: Context, outgoing: ServerResponse) => Response | undefined;
+  /** One that gives nothing back has written the response by itself. */
+  const ROWS: [how: string, handler: Handler, field?: string][] = [
+    ['text', (c) => c.text('body')],
+    ['json with a field of its own', (c) => c.json('body', 200, { 'x-own': '1' })],
+    ['a stream', () => new Response(new Blob(['body']).stream())],
+    ['a field of the same name, which stays', (c) => c.text('body', 200, { RateLimit: 'mine' }), 'mine'],
+    ['the same on the response of Node', (c, out) => out.setHeader('RateLimit', 'mine') && c.text('body'), 'mine'],
+    ['another on the response of Node', (c, out) => out.setHeader('x-own', '1') && c.text('body')],
+    ['by hand', (_, out) => void out.end('body')],
+    ['by hand, with a head', (_, out) => void out.writeHead(200, { 'x-own': '1' }).end('body')],
+    ['by hand, with a reason', (_, out) => void out.writeHead(200, 'Fine', { 'x-own': '1' }).end('body')],
+    ['by hand, with a list', (_, out) => void out.writeHead(200, ['x-own', '1']).end('body')],
+  ];
+
+  test.each(ROWS)('%s', async (_how, handler, field = '"day";r=8;t=86400') => {
+    const app = new Hono().use(rateLimit({ policy, headers: 'draft-11' }));
+    app.get('/', (c) => handler(c, outgoingOf(c)) ?? RESPONSE_ALREADY_SENT);
+    const running = await listening(serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }) as Server);
+    const response = await fetch(`http://127.0.0.1:${running.port}`);
+    const body = await response.text();
+    await running.stop();
+    expect([response.status, response.headers.get('ratelimit'), response.headers.get('ratelimit-policy')]).toEqual([
+      200,
+      field,
+      '"day";q=9;w=86400',
+    ]);
+    expect(body).toContain('body');
+  });
+
+  test('of two limits the inner one is told', async () => {
+    const inner = checkPolicy({ ...policy, name: 'inner', limit: 3 });
+    const app = new Hono().use(rateLimit({ policy }), rateLimit({ policy: inner })).get('/', (c) => c.text(''));
+    const running = await listening(serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }) as Server);
+    const { headers } = await fetch(`http://127.0.0.1:${running.port}`);
+    await running.stop();
+    expect([headers.get('ratelimit'), headers.get('x-ratelimit-limit')]).toEqual(['"inner";r=2;t=86400', '3']);
+  });
 });

@@ -245,6 +245,17 @@ test('only the one header is read', () => {
   expect(byIp(forwarded(one))(viewOf({ ip: '10.0.0.1', headers }))).toBe('ip:1.1.1.1');
 });
 
+test('a proxy that comes late is noticed too, after a while', () => {
+  const key = byIp();
+  const codes: string[] = [];
+  const warn = ({ code }: { readonly code: string }): void => void codes.push(code);
+  for (let request = 0; request < 5000; request++) key(viewOf(), warn);
+  expect(codes).toEqual([]);
+  const headers = { 'x-forwarded-for': '1.1.1.1' };
+  for (let request = 0; request < 128; request++) expect(key(viewOf({ headers }), warn)).toBe('ip:203.0.113.7');
+  expect(codes).toEqual(['SLUICE_UNTRUSTED_FORWARDED_FOR']);
+});
+
 /** What a client can write into a header: mostly what a parser cares about. */
 const scribbles = fc.oneof(
   fc.string({ unit: fc.constantFrom(...'",;=\\[]:.% \tfor10af_'), maxLength: 40 }),
