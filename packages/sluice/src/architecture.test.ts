@@ -17,7 +17,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   limiter: ['model'],
   memory: ['model', 'store'],
   redis: ['model', 'store', 'algorithms'],
-  layers: ['model'],
+  // An attempt on several keys of several stores is decided as one on several values of an engine.
+  layers: ['model', 'store'],
   http: ['model', 'limiter'],
   // A list over any store: what an address is, how an engine swaps, how Redis runs a script.
   exceptions: ['model', 'http', 'store', 'redis', 'algorithms'],

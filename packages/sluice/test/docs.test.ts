@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { installRuntimes, RUNTIMES } from '../../../tools/runtimes/index.ts';
 import { type RunningPostgres, type RunningServer, startPostgres, startServer } from '../../../tools/servers/index.ts';
+import { type RunningFront, startUpstashFront } from '../../../tools/servers/upstash-front.ts';
 import { blockFolder, blocksOf, type Folder, isServer, PAGES, TEXTS, textOf } from './support/doc-blocks.ts';
 
 const root = new URL('../../../', import.meta.url);
@@ -14,13 +15,16 @@ const run = promisify(execFile);
 
 let server: RunningServer;
 let postgres: RunningPostgres;
+let upstash: RunningFront;
 let folder: Folder;
 beforeAll(async () => {
   [server, postgres] = await Promise.all([startServer({ kind: 'redis' }), startPostgres()]);
+  upstash = await startUpstashFront(server.url);
   folder = blockFolder('docs-blocks');
 });
 afterAll(async () => {
   folder?.remove();
+  await upstash?.stop();
   await Promise.all([server?.stop(), postgres?.stop()]);
 });
 
@@ -51,6 +55,8 @@ describe.each(PAGES)('%s', (page) => {
         REDIS_URL: server.url,
         DATABASE_URL: postgres.url,
         SQLITE_FILE: ':memory:',
+        UPSTASH_REDIS_REST_URL: upstash.url,
+        UPSTASH_REDIS_REST_TOKEN: upstash.token,
         PORT: '0',
         npm_package_name: 'docs',
       },

@@ -47,6 +47,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   './ioredis': ['checkServer', 'redisStore', 'runScriptWith'],
   './valkey-glide': ['checkServer', 'redisStore', 'runScriptWith'],
   './postgres': ['createTable', 'postgresStore', 'postgresTable'],
+  './upstash': ['upstashStore'],
   './sqlite': ['sqliteStore'],
   './http': [
     ...['anonymous', 'byHeader', 'byIp', 'byRoute', 'byUser', 'combine', 'denial', 'firstOf', 'gate', 'headerWriter'],
@@ -63,6 +64,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
       'nearLimit',
       'resilient',
       'shadow',
+      'sharded',
       'telemetry',
     ],
   ],

@@ -15,4 +15,5 @@ export { type LeaseOptions, leases } from './leases/leases.ts';
 export { type NearLimit, type NearLimitOptions, nearLimit } from './near-limit.ts';
 export { type ResilientOptions, resilient } from './resilient.ts';
 export { type ShadowDenied, type ShadowOptions, shadow } from './shadow.ts';
+export { type ShardedOptions, sharded } from './sharded.ts';
 export { type TelemetryMessage, type TelemetryOptions, telemetry } from './telemetry.ts';

@@ -44,17 +44,25 @@ export interface RedisOptions extends RedisStoreOptions, LayerOptions {
   readonly wait?: WaitForReplicas | undefined;
 }
 
-const DEFAULT_SILENCE = '250ms';
 const DEFAULT_WAIT = '100ms';
 
-export function redisStoreWith(connection: Connection, options: RedisOptions): Store {
-  checkOptionNames(options, ['prefix', 'hashKeys', 'clock', 'raw', 'wait', ...LAYER_OPTIONS], 'redisStore');
+/** What differs between the functions that people call. */
+interface Preset {
+  readonly name: string;
+  readonly silence: Duration;
+}
+
+const REDIS: Preset = { name: 'redisStore', silence: '250ms' };
+
+export function redisStoreWith(connection: Connection, options: RedisOptions, preset = REDIS): Store {
+  const { name } = preset;
+  checkOptionNames(options, ['prefix', 'hashKeys', 'clock', 'raw', 'wait', ...LAYER_OPTIONS], name);
   const { prefix, hashKeys, clock, raw = false } = options;
-  checkFlag(raw, 'redisStore.raw');
+  checkFlag(raw, `${name}.raw`);
   const ofStates = { prefix, hashKeys, clock };
   watchOf(connection.client);
   if (raw) {
-    refuseLayerOptions(options, [...LAYER_OPTIONS, 'wait'], 'redisStore');
+    refuseLayerOptions(options, [...LAYER_OPTIONS, 'wait'], name);
     return redisStoreOver(
       scriptRunner(connection.send),
       ofStates,
@@ -62,9 +70,9 @@ export function redisStoreWith(connection: Connection, options: RedisOptions): S
       placeOf(connection.client, prefix),
     );
   }
-  checkLayerOptions(options, 'redisStore');
+  checkLayerOptions(options, name);
   if (options.wait !== undefined) checkOptionNames(options.wait, ['replicas', 'timeout'], 'redisStore.wait');
-  const health = healthOf(connection, options);
+  const health = healthOf(connection, options, preset);
   const run = waiting(scriptRunner(health.send), health.send, connection, options.wait);
   const bare = redisStoreOver(run, ofStates, connection.batches, placeOf(connection.client, prefix, run));
   return layered(bare, ...layersOf(options, health));
@@ -85,9 +93,9 @@ function placeOf(client: object, prefix: string | undefined, run?: RunScript): P
   return place;
 }
 
-function healthOf(connection: Connection, options: RedisOptions): RedisHealth {
+function healthOf(connection: Connection, options: RedisOptions, { name, silence }: Preset): RedisHealth {
   const health = new RedisHealth(connection.send, {
-    ...healthOptionsOf(options, 'redisStore', DEFAULT_SILENCE),
+    ...healthOptionsOf(options, name, silence),
     isConnecting: connection.isConnecting,
     nodeOf: connection.nodeOf,
   });

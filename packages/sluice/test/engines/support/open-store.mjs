@@ -49,4 +49,17 @@ export const OPEN = {
     const database = await withLog(new Database(SQLITE_FILE));
     return { store: sqliteStore(database, options), close: () => database.close(), database };
   },
+  async upstash({ UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token }, options) {
+    const { Redis } = await import('@upstash/redis');
+    const { upstashStore } = await import('sluice/upstash');
+    return { store: upstashStore(new Redis({ url, token }), options), close: () => {} };
+  },
+  async sharded({ REDIS_URLS }, options) {
+    const { Redis } = await import('ioredis');
+    const { redisStore } = await import('sluice/ioredis');
+    const { sharded } = await import('sluice/layers');
+    const clients = REDIS_URLS.split(' ').map((url) => new Redis(url));
+    const store = sharded(clients.map((client) => redisStore(client, { ...options, prefix: 'shared' })));
+    return { store, close: () => clients.map((client) => client.disconnect()) };
+  },
 };
