@@ -1,4 +1,4 @@
-/** The shell around the three pages: name, navigation, help, theme. */
+/** The shell around the four pages: name, navigation, help, theme. */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { HelpDialog } from '../help/help-dialog.tsx';
@@ -12,11 +12,13 @@ import { type Page, useRoute } from './route.ts';
 import { titleOf } from './titles.ts';
 
 const ChooserPage = later(async () => (await import('../chooser/chooser-page.tsx')).ChooserPage);
+const BacktestPage = later(async () => (await import('../backtest/backtest-page.tsx')).BacktestPage);
 const LivePage = later(async () => (await import('../live/live-page.tsx')).LivePage);
 
 const PAGES: readonly { readonly page: Page; readonly href: string; readonly label: string }[] = [
   { page: 'lab', href: '#/', label: 'Lab' },
   { page: 'choose', href: '#/choose', label: 'Choose' },
+  { page: 'backtest', href: '#/backtest', label: 'Backtest' },
   { page: 'live', href: '#/live', label: 'Live' },
 ];
 
@@ -37,6 +39,7 @@ export function App(): JSX.Element {
       <main id="main" tabIndex={-1} data-page={page}>
         {page === 'lab' && <LabPage parameters={parameters} onHelp={() => setHelp(true)} />}
         {page === 'choose' && <ChooserPage parameters={parameters} />}
+        {page === 'backtest' && <BacktestPage />}
         {page === 'live' && <LivePage />}
       </main>
       {hasHelp && <HelpDialog onClose={() => setHelp(false)} />}

@@ -1,7 +1,7 @@
-/** Pages by hash, so that the lab needs no server that knows its addresses: `#/`, `#/choose`, `#/live`, each with parameters after `?`. */
+/** Pages by hash, so that the lab needs no server that knows its addresses: `#/`, `#/choose`, `#/backtest`, `#/live`, each with parameters after `?`. */
 import { useEffect, useState } from 'preact/hooks';
 
-export type Page = 'lab' | 'choose' | 'live';
+export type Page = 'lab' | 'choose' | 'backtest' | 'live';
 
 export interface Route {
   readonly page: Page;
@@ -10,7 +10,7 @@ export interface Route {
 
 export function readRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
-  const page = path === 'choose' || path === 'live' ? path : 'lab';
+  const page = path === 'choose' || path === 'backtest' || path === 'live' ? path : 'lab';
   return { page, parameters: new URLSearchParams(query) };
 }
 

@@ -6,6 +6,7 @@ import type { Page } from './route.ts';
 const TITLES: Readonly<Record<Page, string>> = {
   lab: 'Rate limiting algorithms side by side',
   choose: 'Which rate limiting algorithm?',
+  backtest: 'Whom would a limit have hit?',
   live: 'What this server limits now',
 };
 

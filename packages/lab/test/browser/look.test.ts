@@ -63,7 +63,10 @@ test('on a phone of 390 x 844 all lanes are inside the screen, above the control
 });
 
 const WIDTHS = [320, 390, 768, 1280, 1440].flatMap((width) =>
-  ['#/', '#/?traffic=steady&row=token-bucket&tab=code', '#/choose', '#/live'].map((hash) => ({ hash, width })),
+  ['#/', '#/?traffic=steady&row=token-bucket&tab=code', '#/choose', '#/backtest', '#/live'].map((hash) => ({
+    hash,
+    width,
+  })),
 );
 
 test.each(WIDTHS)('$hash fits into $width pixels', async ({ hash, width: screen }) => {
@@ -116,17 +119,17 @@ test("the font is the page's own, on a machine that has none of it", async () =>
 
 test('each page and each story has a title of its own', async () => {
   const titles = [];
-  for (const hash of ['#/', '#/choose', '#/live', '#/?story=login-guessing']) {
+  for (const hash of ['#/', '#/choose', '#/backtest', '#/live', '#/?story=login-guessing']) {
     const page = await open(hash);
     await expect.poll(() => page.title()).toMatch(/ · Sluice$/);
     titles.push(await page.title());
   }
-  expect(new Set(titles).size).toBe(4);
-  expect(titles[3]).toBe('Login guessing · Sluice');
+  expect(new Set(titles).size).toBe(5);
+  expect(titles[4]).toBe('Login guessing · Sluice');
 });
 
 test('every control has a name, and every picture says what it shows', async () => {
-  for (const hash of ['#/?traffic=manual&row=fixed-window', '#/choose', '#/live']) {
+  for (const hash of ['#/?traffic=manual&row=fixed-window', '#/choose', '#/backtest', '#/live']) {
     const page = await open(hash);
     await page.waitForSelector('h1');
     const nameless = await page.$$eval('button, input, select, canvas', (elements) =>
