@@ -5,12 +5,14 @@
  * - policies/functions.generated.ts: what people import of them, `tokenBucket` and its types.
  * - testing/cases.generated.ts and testing/samples.generated.ts: the case tables and sample policies of the algorithms; docs/cases.md: the
  *   tables for people.
+ * - packages/sluice/package.json: the CommonJS form of each subpath.
  * - packages/server/src/grpc/descriptors.generated.ts: what the server's gRPC services look like.
  * - docs/algorithms/: the page in the folder of each algorithm, with its case tables.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { commonJsManifest } from './commonjs-manifest.mjs';
 import { descriptorsModule } from './describe-protos.mjs';
 import { printLua } from './lua.mjs';
 
@@ -31,6 +33,8 @@ export function generatedFiles(project = projectFolder) {
     [join(source, 'testing/samples.generated.ts')]: () => samples(algorithms),
     [join(project, 'packages/server/src/grpc/descriptors.generated.ts')]: () => descriptorsModule(BANNER, project),
   };
+  const manifest = join(project, 'packages/sluice/package.json');
+  files[manifest] = () => commonJsManifest(manifest);
   for (const name of algorithms) files[join(project, `docs/algorithms/${name}.md`)] = () => algorithmPage(source, name);
   files[join(project, 'docs/algorithms/README.md')] = () => algorithmsPage(source, algorithms);
   for (const file of luaFiles(join(source, 'algorithms'))) {

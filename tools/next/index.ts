@@ -9,6 +9,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { installFolder } from '../runtimes/install-folder.ts';
+import { unpackLibrary } from '../runtimes/unpack-library.ts';
 import { isRunning } from '../servers/index.ts';
 import { runProgram } from '../servers/run-program.ts';
 
@@ -88,14 +89,6 @@ const BOILERPLATE: AppFiles = {
 }
 `,
 };
-
-async function unpackLibrary(folder: string): Promise<void> {
-  const packing = ['pack', '--silent', '--workspace=sluice', `--pack-destination=${folder}`];
-  const tarball = (await runProgram('npm', ['--prefix', WORKSPACE, ...packing])).trim();
-  const library = join(folder, 'node_modules/sluice');
-  await mkdir(library, { recursive: true });
-  await runProgram('tar', ['xzf', join(folder, tarball), '-C', library, '--strip-components=1']);
-}
 
 async function start(folder: string, env: Readonly<Record<string, string>>): Promise<RunningApp> {
   const args = [NEXT, 'start', folder, '-p', '0', '-H', '127.0.0.1'];

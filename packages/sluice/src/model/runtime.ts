@@ -5,7 +5,7 @@
 
 interface Process {
   readonly versions?: { readonly node?: string | undefined } | undefined;
-  emitWarning?(warning: Error): void;
+  emitWarning?(warning: Error | string, options?: { readonly type: string; readonly code: string | undefined }): void;
   getBuiltinModule?(name: string): unknown;
 }
 
@@ -15,8 +15,14 @@ function nodeProcess(): Process | undefined {
 }
 
 /** Prints a warning where the runtime has a place for one. Elsewhere, as in workers, `onWarning` and `onError` are the only way to hear of it. */
-export function emitWarning(warning: Error): void {
-  nodeProcess()?.emitWarning?.(warning);
+export function emitWarning(warning: Error & { readonly code?: string }): void {
+  const process = nodeProcess();
+  try {
+    process?.emitWarning?.(warning);
+  } catch {
+    // Jest runs tests in a realm of its own, and Node does not take its errors for errors: as text it takes them.
+    process?.emitWarning?.(warning.message, { type: warning.name, code: warning.code });
+  }
 }
 
 /** A module of Node, without an import that bundlers for other runtimes would fail on. Undefined where there is none. */
