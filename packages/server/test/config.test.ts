@@ -23,7 +23,7 @@ const BAD: readonly (readonly [text: string, seenBySchema: boolean, ...problems:
   ['policies: []', true, '1:1 policies: expected a map of at least one policy'],
   [`${API}typo: 1`, true, '3:1 typo: no such field; there are policies, rules, overrides, trustedProxies, jwt'],
   [policy('5'), true, '2:3 policies.api: expected a policy: a map with an algorithm'],
-  [policy('{ algorithm: leaky }'), true, '2:10 policies.api.algorithm: expected one of fixed-window,'],
+  [policy('{ algorithm: leaky }'), true, '2:10 policies.api.algorithm: expected one of concurrency,'],
   [
     policy('{ algorithm: token-bucket, capacity: 0, refillRate: fast, burst: 3 }'),
     true,

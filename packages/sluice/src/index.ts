@@ -3,6 +3,7 @@ export type { AcquireOptions } from './limiter/acquire.ts';
 export type { BlockOptions, ChangeResult, RefundOptions } from './limiter/changes.ts';
 export type { AttemptOptions, ContextOption, PolicyChoice, PolicyOptions, WithContext } from './limiter/core.ts';
 export type { Cost, Costs } from './limiter/costs.ts';
+export type { EnterOptions, RunOptions } from './limiter/enter.ts';
 export type { AttemptEntry } from './limiter/entries.ts';
 export type { Hold, ReserveOptions, Settlement } from './limiter/hold.ts';
 export {
@@ -24,6 +25,7 @@ export { type Clock, type ManualClock, manualClock, systemClock } from './model/
 export type { Decision, HistoryEntry, RateLimitResult, Source } from './model/decision.ts';
 export { type Duration, type DurationUnit, parseDuration, parseRate, type Rate } from './model/duration.ts';
 export { type ErrorCode, type ErrorKind, SluiceError } from './model/errors.ts';
+export type { Permit } from './model/permit.ts';
 export type { NameOption, Policy } from './model/policy.ts';
 export type { Store } from './model/store.ts';
 export { algorithms, type CheckPolicyOptions, checkPolicy, policyMistakes } from './policies/check-policy.ts';

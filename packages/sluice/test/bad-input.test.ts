@@ -156,7 +156,7 @@ const policies: Definition[] = [
   ...[undefined, null, 5, 'tokenBucket', 'token bucket', 'constructor', '__proto__'].map((algorithm): Definition => {
     const policy = { algorithm, capacity: 5, refillRate: 1 };
     const expected =
-      'one of fixed-window, gcra, leaky-bucket, sliding-window-counter, sliding-window-log, token-bucket';
+      'one of concurrency, fixed-window, gcra, leaky-bucket, sliding-window-counter, sliding-window-log, token-bucket';
     return [
       `algorithm ${write(algorithm)}`,
       () => checkPolicy(policy),

@@ -15,7 +15,16 @@ const subpaths = Object.entries<{ types: string; default: string }>(manifest.exp
 
 const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   '.': [
-    ...['SluiceError', 'algorithms', 'checkPolicy', 'createLimiter', 'fixedWindow', 'gcra', 'leakyBucket'],
+    ...[
+      'SluiceError',
+      'algorithms',
+      'checkPolicy',
+      'concurrency',
+      'createLimiter',
+      'fixedWindow',
+      'gcra',
+      'leakyBucket',
+    ],
     ...[
       'limiterOver',
       'manualClock',

@@ -115,6 +115,29 @@ function logModel(): Model {
   };
 }
 
+/** Permits: each ends when it was told it would, whatever the numbers become, and later than those before it. */
+function permitModel(): Model {
+  let permits: { end: number; units: number }[] = [];
+  const held = (now: number) => permits.filter(({ end }) => end > now);
+  return {
+    spent: (now) => held(now).reduce((sum, { units }) => sum + units, 0),
+    spend(now, plan, units) {
+      const after = permits.at(-1)?.end ?? 0;
+      permits = [...held(now), { end: Math.max(now + plan.window * 1000, after + 1), units }];
+    },
+    giveBack(now, _plan, units) {
+      permits = held(now);
+      for (let left = units; left > 0; ) {
+        const last = permits.at(-1)!;
+        const taken = Math.min(left, last.units);
+        left -= taken;
+        last.units -= taken;
+        if (last.units === 0) permits.pop();
+      }
+    },
+  };
+}
+
 const MODELS: Readonly<Record<Kind, () => Model>> = {
   'fixed-window epoch': () => windowModel('epoch'),
   'fixed-window first': () => windowModel('first'),
@@ -123,6 +146,7 @@ const MODELS: Readonly<Record<Kind, () => Model>> = {
   'token-bucket': () => drainingModel(({ rate }) => rate),
   'leaky-bucket policing': () => drainingModel(({ rate }) => rate),
   'leaky-bucket shaping': () => drainingModel(({ rate }) => rate),
+  concurrency: permitModel,
   gcra: () => drainingModel(({ limit, window }) => (limit * 1000) / window),
 };
 

@@ -105,9 +105,9 @@ function hookOf({ enter, conclude }: Entrance<FastifyRequest>): FastifyHook {
       sendReply(reply, decision.response);
       return;
     }
+    concludeOnClose(reply.raw, conclude, decision, view);
     for (const name in decision.headers) reply.header(lowerCase(name), decision.headers[name]);
     view.native.rateLimit = decision.result;
-    if (conclude !== undefined) concludeOnClose(reply.raw, conclude, decision, view);
     done();
   };
   return (request, reply, done) => {

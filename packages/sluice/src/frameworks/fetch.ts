@@ -8,6 +8,7 @@ import type { ClientAddress } from '../http/request-view.ts';
 import type { MaybePromise } from '../model/maybe-promise.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
 import { checkPeerOption, peerOf } from './peer.ts';
+import { holding } from './response-body.ts';
 
 /** What `rateLimit` takes. */
 export interface FetchRateLimitOptions<Req extends Request = Request, Context = unknown>
@@ -61,7 +62,9 @@ export function rateLimit<Req extends Request = Request, Context = unknown>(
           return new Response(request.method === 'HEAD' ? null : body, { status, headers });
         }
         if (decision.result !== undefined) results.set(request, decision.result);
-        const response = await handler(request, ...beside);
+        const response = await holding(decision.permit, request.signal, (work) => wait(beside, work))(() =>
+          handler(request, ...beside),
+        );
         if (response === undefined || response === null) return response;
         if (conclude !== undefined) wait(beside, conclude(decision, view, response.status));
         return withHeaders(response, decision.headers);
@@ -103,7 +106,7 @@ interface ExecutionContext {
 }
 
 /** Workers and Next.js pass along whom to tell of work that outlives the response. */
-function wait(beside: readonly unknown[], work: Promise<void>): void {
+function wait(beside: readonly unknown[], work: Promise<unknown>): void {
   const context = beside.at(-1) as ExecutionContext | null | undefined;
   if (typeof context?.waitUntil === 'function') context.waitUntil(work);
 }

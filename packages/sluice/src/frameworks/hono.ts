@@ -6,9 +6,11 @@ import type { GateDecision, RequestResult } from '../http/gate.ts';
 import { type HeaderValues, NO_HEADERS } from '../http/headers.ts';
 import type { ClientAddress } from '../http/request-view.ts';
 import { proceedWith } from '../model/maybe-promise.ts';
-import { lowerCase, type NodeRequest, type NodeResponse, nodeHeader, setHeaders } from './node-http.ts';
+import type { Permit } from '../model/permit.ts';
+import { lowerCase, type NodeRequest, type NodeResponse, nodeHeader, releaseOnClose, setHeaders } from './node-http.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
 import { checkPeerOption, type Peer, peerOf } from './peer.ts';
+import { holding } from './response-body.ts';
 
 declare module 'hono' {
   interface ContextVariableMap {
@@ -47,7 +49,7 @@ export function rateLimit<E extends Env = Env, Context = unknown>(
     const isSet = headers === NO_HEADERS || setOnNode(c, headers);
     if (!isSet) for (const name in headers) c.header(name, headers[name]);
     c.set('rateLimit', decision.result);
-    const handled = next() as Promise<undefined>;
+    const handled = decision.permit === undefined ? (next() as Promise<undefined>) : hold(c, decision.permit, next);
     if (isSet && conclude === undefined) return handled;
     return handled.then(() => {
       if (!isSet) restoreHeaders(c, headers);
@@ -59,6 +61,23 @@ export function rateLimit<E extends Env = Env, Context = unknown>(
     const view = new HonoView(c, ownIp);
     return proceedWith(enter(view), goOn, view, next, undefined) as Promise<Response | undefined>;
   };
+}
+
+/** Until the response has been sent: Node says when, elsewhere its body does. */
+async function hold<E extends Env>(c: HonoContext<E>, permit: Permit, next: Next): Promise<undefined> {
+  const { outgoing } = (c.env ?? {}) as Bindings;
+  if (typeof outgoing?.once === 'function') {
+    releaseOnClose(outgoing, { permit });
+    await next();
+    return undefined;
+  }
+  const held = holding(permit, c.req.raw.signal, (work) => wait(c, work));
+  const response = await held(async () => {
+    await next();
+    return c.res;
+  });
+  if (response !== c.res) c.res = response;
+  return undefined;
 }
 
 /** By way of the context, which adds what middlewares further out have set: those of CORS, without which no page could read it. */
@@ -112,7 +131,7 @@ function restoreHeaders<E extends Env>(c: HonoContext<E>, headers: HeaderValues)
 }
 
 /** Workers end what nobody waits for. Elsewhere there is no such context, and asking for it throws. */
-function wait<E extends Env>(c: HonoContext<E>, work: Promise<void>): void {
+function wait<E extends Env>(c: HonoContext<E>, work: Promise<unknown>): void {
   try {
     c.executionCtx.waitUntil(work);
   } catch {
@@ -122,7 +141,7 @@ function wait<E extends Env>(c: HonoContext<E>, work: Promise<void>): void {
 
 interface Bindings {
   readonly incoming?: NodeRequest | undefined;
-  readonly outgoing?: Pick<NodeResponse, 'setHeader'> | undefined;
+  readonly outgoing?: Pick<NodeResponse, 'setHeader' | 'once' | 'closed' | 'destroyed'> | undefined;
 }
 
 /** The runtime's second argument to `fetch` is what Hono calls `env`. */

@@ -37,9 +37,9 @@ export function rateLimit<Context = unknown>(options: KoaRateLimitOptions<Contex
       ctx.body = body;
       return;
     }
+    concludeOnClose(ctx.res, conclude, decision, view);
     for (const name in decision.headers) ctx.res.setHeader(name, decision.headers[name]!);
     ctx.state.rateLimit = decision.result;
-    concludeOnClose(ctx.res, conclude, decision, view);
     try {
       await next();
     } catch (error) {

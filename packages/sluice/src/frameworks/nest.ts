@@ -157,9 +157,9 @@ export class RateLimitGuard implements CanActivate {
       setHeaders(response, rateLimitFields(decision.response));
       throw new RateLimitException(decision.response, decision.result);
     }
+    concludeOnClose(response, entrance!.conclude, decision, view);
     setHeaders(response, decision.headers);
     request.rateLimit = decision.result;
-    concludeOnClose(response, entrance!.conclude, decision, view);
     return true;
   }
 }

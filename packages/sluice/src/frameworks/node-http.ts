@@ -3,7 +3,7 @@ import type { Denial } from '../http/denial.ts';
 import type { GateDecision } from '../http/gate.ts';
 import type { HeaderValues } from '../http/headers.ts';
 import type { ClientAddress } from '../http/request-view.ts';
-import { type MaybePromise, proceedWith } from '../model/maybe-promise.ts';
+import { inBackground, type MaybePromise, proceedWith } from '../model/maybe-promise.ts';
 import type { Entrance, NativeView } from './options.ts';
 import type { Allowed, Conclude } from './outcome.ts';
 
@@ -24,6 +24,9 @@ export interface NodeResponse {
   setHeader(name: string, value: string): unknown;
   end(body?: string): unknown;
   once(event: 'close', listener: () => void): unknown;
+  /** Whether it has been closed already: then nothing is told of it any more. */
+  readonly closed?: boolean | undefined;
+  readonly destroyed?: boolean | undefined;
 }
 
 /** Nothing is read before somebody asks: most keys need one header, or the address alone. */
@@ -119,13 +122,25 @@ export function sendReply<Reply extends FastifyReplyLike>(to: Reply, { status, h
   return to;
 }
 
+/** Anything that tells when it has been closed: a response, a socket. */
+type Closing = Pick<NodeResponse, 'once' | 'closed' | 'destroyed'>;
+
+/** The place of a request is free when its response has ended, also when the client has hung up, maybe before anybody listened. */
+export function releaseOnClose(closing: Closing, { permit }: Pick<Allowed, 'permit'>): void {
+  if (permit === undefined) return;
+  const release = (): void => inBackground(() => permit.release());
+  if (closing.closed === true || closing.destroyed === true) release();
+  else closing.once('close', release);
+}
+
 /** `close` comes after the last byte, and also when the client has hung up; without a response there is nothing to conclude from. */
 export function concludeOnClose<Native>(
-  response: Pick<NodeResponse, 'statusCode' | 'headersSent' | 'once'>,
+  response: Pick<NodeResponse, 'statusCode' | 'headersSent'> & Closing,
   conclude: Conclude<Native> | undefined,
   passed: Allowed,
   view: NativeView<Native>,
 ): void {
+  releaseOnClose(response, passed);
   if (conclude === undefined || passed.result === undefined) return;
   response.once('close', () => {
     if (response.headersSent) void conclude(passed, view, response.statusCode);
@@ -151,7 +166,7 @@ function admit<Native>(
     send(response, decision.response);
     return undefined;
   }
-  setHeaders(response, decision.headers);
   concludeOnClose(response, conclude, decision, view);
+  setHeaders(response, decision.headers);
   return decision;
 }

@@ -6,7 +6,7 @@ import type { Denial } from '../http/denial.ts';
 import type { RequestResult } from '../http/gate.ts';
 import { Kind, type SluiceError } from '../model/errors.ts';
 import { invalidOption } from '../model/options.ts';
-import { NodeView, pass, send } from './node-http.ts';
+import { NodeView, pass, releaseOnClose, send } from './node-http.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
 import { type OutcomeOptions, warnOfError } from './outcome.ts';
 
@@ -67,6 +67,8 @@ export function rateLimitUpgrade<Context = unknown>(
       const decision = await enter(new NodeView(request, request, { req: request }));
       if (!decision.allowed) return refuse(socket, decision.response);
       request.rateLimit = decision.result;
+      // A place is held for as long as the connection is open.
+      releaseOnClose(socket, decision);
     } catch (error) {
       onError(error);
       return refuse(socket, FAILED);

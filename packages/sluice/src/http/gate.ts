@@ -10,7 +10,8 @@ import type { Decision, RateLimitResult, Source } from '../model/decision.ts';
 import { Kind, SluiceError, wrong } from '../model/errors.ts';
 import { type MaybePromise, proceed, proceedWith } from '../model/maybe-promise.ts';
 import { checkFunction, checkOptionNames, invalidOption } from '../model/options.ts';
-import type { Policy } from '../model/policy.ts';
+import type { Permit } from '../model/permit.ts';
+import { type Policy, ruleOf } from '../model/policy.ts';
 import { type OnWarning, type Warn, warnOnce } from '../model/warnings.ts';
 import { byIp } from './by-ip.ts';
 import { watchCounting } from './counted-twice.ts';
@@ -84,6 +85,8 @@ export type GateDecision =
       /** To set on the response, whatever becomes of it. */
       readonly headers: HeaderValues;
       readonly spent: Spent | undefined;
+      /** The place that the request holds, under a policy such as `concurrency`: to be released when it has ended. */
+      readonly permit?: Permit | undefined;
     }
   | {
       readonly allowed: false;
@@ -130,7 +133,8 @@ export function gateOf<Native, Context>(
   checkOptions(options, path);
   const { limiter, key = byIp(), skip, onDenied, sleep = sleepOnTimer } = options;
   const warn = warnOnce(options.onWarning);
-  const write = headersOf(options.headers, policiesOf(options.policies, limiter, path), `${path}.headers`);
+  const policies = policiesOf(options.policies, limiter, path);
+  const write = headersOf(options.headers, policies, `${path}.headers`);
   const attemptOptions = attemptOptionsFor(options);
   const noteCounted = watchCounting(counting ?? limiter, warn);
   const answerMissing = missingAnswer(key, options.missing, warn);
@@ -144,6 +148,11 @@ export function gateOf<Native, Context>(
     };
   };
 
+  const permitOf = permitsOf(limiter, policies);
+  const goOn = (result: RequestResult, spent: Spent, permit: Permit | undefined): MaybePromise<GateDecision> => {
+    const decision: GateDecision = { allowed: true, result, headers: write(result), spent, permit };
+    return result.delay === null ? decision : sleep(Math.ceil(result.delay * 1e3)).then(() => decision);
+  };
   const tell = (
     told: RateLimitResult,
     view: RequestView<Native>,
@@ -153,8 +162,8 @@ export function gateOf<Native, Context>(
     const result = new KeyedResult(told, key);
     if (!result.allowed) return deny(view, result);
     const spent = { key, cost: how?.cost ?? 1, context: how?.context };
-    const decision: GateDecision = { allowed: true, result, headers: write(result), spent };
-    return result.delay === null ? decision : sleep(Math.ceil(result.delay * 1e3)).then(() => decision);
+    if (permitOf === undefined) return goOn(result, spent, undefined);
+    return proceed(permitOf(spent, result), (permit) => goOn(result, spent, permit));
   };
   const ask = promptAttempt(limiter);
   const enter = (given: unknown, view: RequestView<Native>, how: Attempt<Context>): MaybePromise<GateDecision> => {
@@ -205,6 +214,17 @@ class KeyedResult implements RequestResult {
   get key(): string {
     return this.#key;
   }
+}
+
+/** How the place of a request is found, if there may be one: of policies that a function chooses nobody knows. */
+function permitsOf<Context>(
+  limiter: Limiter<Context>,
+  policies: readonly Policy[],
+): ((spent: Spent, result: RateLimitResult) => MaybePromise<Permit | undefined>) | undefined {
+  const isChosen = limiter.policies === undefined && policies.length === 0;
+  const mayHold = isChosen || policies.some((policy) => ruleOf(policy).permits !== undefined);
+  if (!mayHold || typeof limiter.permitOf !== 'function') return undefined;
+  return ({ key, cost, context }, result) => (limiter as Limiter).permitOf(key, result, { cost, context });
 }
 
 /** The short way of a limiter that has one: a promise costs more than the decision. */

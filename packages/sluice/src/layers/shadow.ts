@@ -9,7 +9,7 @@
 import type { Decision } from '../model/decision.ts';
 import { all, type MaybePromise, proceed } from '../model/maybe-promise.ts';
 import { checkOptionNames, invalidOption } from '../model/options.ts';
-import type { Policy } from '../model/policy.ts';
+import { type Policy, ruleOf } from '../model/policy.ts';
 import { resultOf } from '../model/result.ts';
 import { type Answer, type Attempt, attemptOf, type Check, checksOf, type Store } from '../model/store.ts';
 import { callHook, checkHook, type Hook } from './hooks.ts';
@@ -109,7 +109,9 @@ function lifted(attempt: Attempt, answer: Answer, hook: Hook<ShadowDenied> | und
     if (decision.allowed) return decision;
     const { key, cost, policy } = checks[index]!;
     callHook(hook, { key, cost, policy, decision });
-    return { ...decision, allowed: true, retryAfter: null };
+    const told = { ...decision, allowed: true, retryAfter: null };
+    // Nothing was taken, so there is no permit to give back.
+    return ruleOf(policy).permits === undefined ? told : { ...told, changed: 0 };
   });
   return resultOf(decisions, 'shadow');
 }

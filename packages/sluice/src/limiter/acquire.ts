@@ -12,7 +12,7 @@ import { type Duration, MICROS_PER_MS, parseDuration, toMicros } from '../model/
 import { Kind, type SluiceError, wrong } from '../model/errors.ts';
 import { proceed } from '../model/maybe-promise.ts';
 import { invalidOption } from '../model/options.ts';
-import type { Policy } from '../model/policy.ts';
+import { type Policy, ruleOf } from '../model/policy.ts';
 import { exactMicros } from '../model/result.ts';
 import type { Store } from '../model/store.ts';
 import { offAbort, onAbort } from './abort.ts';
@@ -50,19 +50,21 @@ export function waitVerbs(core: Core<unknown>, lines: Lines): WaitVerbs<unknown>
   return {
     acquire: (key, options) => acquire(core, lines, key, options, 'acquire'),
     async schedule(key, work, options) {
-      checkWork(work);
+      checkWork(work, 'schedule');
       return work(await acquire(core, lines, key, options, 'schedule'));
     },
     waiting: (key) => lines.waiting(checkKey(key)),
   };
 }
 
-async function acquire<Context>(
+/** `onAsk` is called before each question to the store, with what it is about. */
+export async function acquire<Context>(
   core: Core<Context>,
   lines: Lines,
   key: string,
   options: AcquireOptions<Context> | undefined,
   verb: string,
+  onAsk?: (about: Pick<Request, 'policies' | 'amounts'>) => void,
 ): Promise<RateLimitResult> {
   return proceed(called(core, verb, ['cost', 'timeout', 'signal'], key, options), (request) => {
     const { timeout, signal } = request;
@@ -72,7 +74,7 @@ async function acquire<Context>(
     if (signal?.aborted) throw aborted(signal);
     const line = lines.lineFor(key, request.policies);
     return new Promise<RateLimitResult>((resolve, reject) => {
-      new Turn(core, { ...request, key, timeoutMs, deadline, resolve, reject }, line);
+      new Turn(core, { ...request, key, timeoutMs, deadline, onAsk, resolve, reject }, line);
     });
   });
 }
@@ -87,6 +89,7 @@ interface Request {
   /** Microseconds on the limiter's own clock. */
   readonly deadline: number;
   readonly signal?: AbortSignal | undefined;
+  readonly onAsk: ((about: Pick<Request, 'policies' | 'amounts'>) => void) | undefined;
   resolve(result: RateLimitResult): void;
   reject(error: unknown): void;
 }
@@ -137,6 +140,7 @@ class Turn implements Waiter {
     const { key, policies, amounts, timeoutMs } = this.#request;
     this.#nap = new AbortController();
     try {
+      this.#request.onAsk?.(this.#request);
       const result = await ask(this.#store, key, policies, amounts);
       if (!result.allowed) return this.isOver() ? undefined : this.#waitFor(result);
       this.#granted = result;
@@ -165,6 +169,9 @@ class Turn implements Waiter {
       return this.#fail(neverFits(cost, limit, policy));
     }
     const micros = Math.max(1, exactMicros(retryAfter!));
+    const recheck = Math.min(...policies.map((policy) => ruleOf(policy).permits?.recheck ?? NEVER));
+    // What somebody gives back may be there at any moment before.
+    if (recheck < NEVER) return Math.min(micros, recheck);
     return this.#isInTime(micros) ? micros : this.#fail(tooLate(timeoutMs!, micros));
   }
 
@@ -220,9 +227,9 @@ function checkSignal(signal: unknown, path: string): void {
   throw invalidOption(path, 'an AbortSignal', Kind.of(signal));
 }
 
-function checkWork(work: unknown): void {
+export function checkWork(work: unknown, verb: string): void {
   if (typeof work === 'function') return;
-  throw invalidOption('schedule(key, work)', 'a function to call when it is its turn', Kind.of(work));
+  throw invalidOption(`${verb}(key, work)`, 'a function to call when it is its turn', Kind.of(work));
 }
 
 /** `cause` is the signal's reason. */

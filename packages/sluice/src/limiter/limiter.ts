@@ -21,6 +21,7 @@ import {
   type WithContext,
 } from './core.ts';
 import { amountsOf, type Cost, checkCost } from './costs.ts';
+import { type EnterVerbs, enterVerbs } from './enter.ts';
 import { type AttemptEntry, checksOfEntries } from './entries.ts';
 import { type Hold, type ReserveOptions, reserve } from './hold.ts';
 import { Lines } from './lines.ts';
@@ -70,7 +71,7 @@ interface Synchronous<Context> {
 }
 
 /** Policies and a store, with the verbs to use them. Made by `createLimiter`. */
-export interface Limiter<Context = unknown> extends ChangeVerbs<Context>, WaitVerbs<Context> {
+export interface Limiter<Context = unknown> extends ChangeVerbs<Context>, WaitVerbs<Context>, EnterVerbs<Context> {
   /** What holds for every attempt; undefined when a function chooses. Headers tell their windows from it. */
   readonly policies: readonly Policy[] | undefined;
   /** Where the state is kept. */
@@ -143,6 +144,7 @@ function makeLimiter(options: LimiterOptions<unknown>): Limiter {
     reserve: (key, options) => reserve(core, key, options),
     ...changeVerbs(core),
     ...waitVerbs(core, lines),
+    ...enterVerbs(core, lines),
     async reset(key, options) {
       const { policies } = await called(core, 'reset', [], key, options);
       await store.ask({ verb: 'forget', key, policies });

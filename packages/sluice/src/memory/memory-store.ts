@@ -116,7 +116,8 @@ function restore(
   }
   const early = spend(now).resetAfter - resetAfter;
   // As if it had been spent so long ago that it comes back when the other store said, unless that frees more than it said.
-  if (early > 0 && spend(now - early).remaining > remaining) spend(now);
+  const isMoved = early > 0 || (early < 0 && rule.permits !== undefined);
+  if (isMoved && spend(now - early).remaining > remaining) spend(now);
 }
 
 /** One attempt in this many looks for old states to collect. */

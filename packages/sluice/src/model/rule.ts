@@ -5,6 +5,7 @@
  */
 import type { Fields } from './field.ts';
 import type { MaybePromise } from './maybe-promise.ts';
+import type { Permits } from './permit.ts';
 import type { Policy } from './policy.ts';
 import type { Numbers, Spent, Step } from './step.ts';
 import type { Answer, Question, Store } from './store.ts';
@@ -41,6 +42,8 @@ export interface RuleParts {
   penalize(state: Numbers | undefined, now: number, cost: number, step: Step): void;
   /** Gives back, and never more than would be there had the spend not happened. Without `spent` it was just now. */
   refund(state: Numbers | undefined, now: number, cost: number, spent: Spent | undefined, step: Step): void;
+  /** Where spends last until they are given back: how they are held, given back and waited for. */
+  readonly permits?: Permits | undefined;
   /** Of a state without a fixed width: carries out what the step says, in place if that is cheaper. */
   write?(state: number[] | undefined, step: Step): number[];
   /** Single admissions, oldest first, after a time and at most so many: time, units, time, units, ... Only where they are remembered. */
@@ -85,6 +88,8 @@ export interface RedisTwin {
   readonly lua: string;
   /** What decides a lone attempt on a plain state ahead of all functions, if there is such a thing: see redis/lua/lone-read.lua. */
   readonly lone?: string | undefined;
+  /** For spends that last until they are given back: an entry that gives many back, or lets them last for longer, in one call. */
+  readonly release?: string | undefined;
 }
 
 /** A compiled policy. One class for all algorithms, so that reading it costs the same for each. */
@@ -101,6 +106,7 @@ export class Rule {
   readonly transition!: RuleParts['transition'];
   readonly penalize!: RuleParts['penalize'];
   readonly refund!: RuleParts['refund'];
+  readonly permits: Permits | undefined;
   readonly write: RuleParts['write'];
   readonly entries: RuleParts['entries'];
   readonly bound!: RuleParts['bound'];

@@ -2,7 +2,7 @@
  * What keeps the state and applies a rule atomically. A store knows atomicity, not limits; a rule knows limits, not stores. It answers one
  * question at a time, with the same result that people read. Layers wrap a store and are stores again.
  */
-import type { HistoryEntry, RateLimitResult } from './decision.ts';
+import type { HistoryEntry, RateLimitResult, Source } from './decision.ts';
 import { Kind, SluiceError, wrong } from './errors.ts';
 import { type MaybePromise, proceed } from './maybe-promise.ts';
 import type { Policy } from './policy.ts';
@@ -27,13 +27,21 @@ export interface Attempt extends Check {
  * A change of one state that is not an attempt: it is always carried out, and never asks whether it fits.
  * - refund: gives units back, but never lifts the state above what it would have been without the spend. `spent` says which one;
  *   without it the latest is meant, a moment ago.
+ * - extend: a spend that lasts until it is given back lasts for longer. Only some rules know such spends; others change nothing.
+ *   `by` is who answered the attempt that spent: what a layer has spent in the place of the store is given back to that layer.
  * - penalize: spends even if it does not fit, down to empty and never below. `ago` microseconds: as if it had been spent then. A store may
  *   ignore that, which is stricter.
  * - block: denies everything until `duration` microseconds from now, whatever the algorithm says. unblock ends that. `reason` is for lists of
  *   exceptions; a store ignores it.
  */
 export type Change = { readonly key: string; readonly policy: Policy } & (
-  | { readonly verb: 'refund'; readonly cost: number; readonly spent?: Spent | undefined }
+  | {
+      readonly verb: 'refund';
+      readonly cost: number;
+      readonly spent?: Spent | undefined;
+      readonly by?: Source | undefined;
+    }
+  | { readonly verb: 'extend'; readonly spent: Spent; readonly by?: Source | undefined }
   | { readonly verb: 'penalize'; readonly cost: number; readonly ago?: number | undefined }
   | { readonly verb: 'block'; readonly duration: number; readonly reason?: string | undefined }
   | { readonly verb: 'unblock' }

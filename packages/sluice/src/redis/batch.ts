@@ -3,12 +3,12 @@
  * key's attempts in order. What a command costs is mostly not the decision, so this saves client and server most of their work.
  * A lone attempt is not delayed: with nothing on its way, it goes out as soon as the code that asked has finished.
  */
-import { answerOf, decisionOf, resultOf, type Verdict } from '../model/result.ts';
+import { answerOf, decisionOf, resultOf, resultOfOne } from '../model/result.ts';
 import type { Answer } from '../model/store.ts';
 import { refusalOf } from './refusals.ts';
 import type { RunScript } from './run-script.ts';
 import { slotOf } from './slot.ts';
-import { type Ask, callOf } from './wire.ts';
+import { type Ask, callOf, type Told } from './wire.ts';
 
 /** What a client is like, as far as batches are concerned. */
 export interface BatchOptions {
@@ -86,9 +86,9 @@ export function batchedAttempts(
     if (!isSending) sendCalls();
   };
 
-  return ({ group, rules, keys, costs }) =>
+  return ({ group, rules, keys, costs, permit, isExtended }) =>
     new Promise((resolve, reject) => {
-      waiting.push({ group, rules, keys, costs, resolve, reject });
+      waiting.push({ group, rules, keys, costs, permit, isExtended, resolve, reject });
       if (waiting.length === 1) (underway === 0 ? queueMicrotask : atEndOfTurn)(flush);
     });
 }
@@ -96,13 +96,15 @@ export function batchedAttempts(
 /** Node, Bun and Deno can say when everything that has arrived was looked at; elsewhere the next best moment. */
 const { setImmediate: atEndOfTurn = queueMicrotask } = globalThis as { setImmediate?: (task: () => void) => void };
 
-function settle(ask: Waiting, now: number, verdicts: readonly Verdict[] | Error): void {
+function settle(ask: Waiting, now: number, verdicts: readonly Told[] | Error): void {
   if (verdicts instanceof Error) ask.reject(refusalOf(verdicts, true) ?? verdicts);
   else ask.resolve(answersOf(ask, now, verdicts));
 }
 
 /** The result that people read, of what a script decided. */
-export function answersOf({ rules }: Ask, now: number, verdicts: readonly Verdict[]): Answer {
+export function answersOf({ rules }: Ask, now: number, verdicts: readonly Told[]): Answer {
+  const { changed } = verdicts[0]!;
+  if (changed !== undefined) return resultOfOne({ ...decisionOf(rules[0]!, now, verdicts[0]!), changed }, 'store');
   if (rules.length === 1) return answerOf(rules[0]!, now, verdicts[0]!);
   return resultOf(
     verdicts.map((verdict, index) => decisionOf(rules[index]!, now, verdict)),

@@ -10,7 +10,7 @@ import { checkOptionNames } from '../model/options.ts';
 import { type Policy, ruleOf } from '../model/policy.ts';
 import { decisionOf, resultOf, resultOfOne } from '../model/result.ts';
 import { Step } from '../model/step.ts';
-import type { Answer, Attempt, Changes, Check, Forget, History, Place, Store } from '../model/store.ts';
+import type { Answer, Attempt, Change, Changes, Check, Forget, History, Place, Store } from '../model/store.ts';
 import { checksOf, noHistory } from '../model/store.ts';
 import { decideAcross } from '../store/across-keys.ts';
 import { answersOf, type BatchOptions, batchedAttempts } from './batch.ts';
@@ -64,17 +64,21 @@ function redisStates(
     return answersOf(ask, reply.now, verdicts);
   };
 
+  /** A supplied clock may move between two attempts of one turn, so there each goes by itself. */
+  const decided = (ask: Ask, dryRun = false): Promise<Answer> =>
+    dryRun || clock !== undefined ? attemptNow(ask, dryRun) : attemptSoon(ask);
+
   const attempt = (question: Attempt): Promise<Answer> => {
     if (batches.bySlot && question.and.length > 0) {
       const groups = groupsBySlot(checksOf(question), nameOf);
       if (groups.length > 1) return decideAcross(store, question, groups);
     }
-    const ask = askOf(question, nameOf);
-    // A supplied clock may move between two attempts of one turn, so there each goes by itself.
-    return question.dryRun || clock !== undefined ? attemptNow(ask, question.dryRun) : attemptSoon(ask);
+    return decided(askOf(question, nameOf), question.dryRun);
   };
 
   const change = async ({ changes }: Changes): Promise<Answer> => {
+    const release = changes.length === 1 ? releaseOf(changes[0]!, nameOf) : undefined;
+    if (release !== undefined) return decided(release);
     const { script, args } = changeCall(changes, now());
     const keys = changes.map(({ key, policy }) => nameOf(key, policy));
     return resultOf(readChanges(await run(script, keys, args), changes), 'store');
@@ -143,6 +147,25 @@ function askOf(question: Attempt, nameOf: KeyNamer): Ask {
     costs: checks.map(({ cost }) => cost),
   };
 }
+
+/** A spend that lasts until it is given back is most often given back, so those go out together as attempts do. */
+function releaseOf(change: Change, nameOf: KeyNamer): Ask | undefined {
+  const { key, policy, verb } = change;
+  if (verb !== 'refund' && verb !== 'extend') return undefined;
+  const rule = redisRule(ruleOf(policy));
+  if (rule.redis!.release === undefined || change.spent === undefined) return undefined;
+  const costs = verb === 'refund' ? [change.cost] : NO_COSTS;
+  return {
+    group: `release ${groupOf([rule])}`,
+    rules: [rule],
+    keys: [nameOf(key, policy)],
+    costs,
+    permit: change.spent.until,
+    isExtended: verb === 'extend',
+  };
+}
+
+const NO_COSTS: readonly number[] = [];
 
 /** All policies of one key share its slot, so only attempts on several keys can have several. */
 function groupsBySlot(checks: readonly Check[], nameOf: KeyNamer): readonly (readonly number[])[] {

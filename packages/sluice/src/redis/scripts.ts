@@ -8,7 +8,7 @@
  *     value    how states that are one short value are read and written, for algorithms that do not bring that themselves
  *     block    what a blocked key is told
  *     the algorithm, or MODULES: a function for each of several
- *     the entry: decide-one, decide-many, decide, change, history
+ *     the entry: decide-one, decide-many, decide, change, release, history
  */
 import type { Rule } from '../model/rule.ts';
 import type { Script } from './run-script.ts';
@@ -31,7 +31,7 @@ import { sha1 } from './sha1.ts';
 const ENTRIES = { many: decideManyLua, history: historyLua, decide: decideLua, change: changeLua };
 
 /** Scripts for one algorithm, and scripts for several. */
-export type SingleEntry = 'many' | 'history';
+export type SingleEntry = 'many' | 'history' | 'release';
 export type SeveralEntry = 'decide' | 'change';
 
 const SUPPLIED = 'local supplied=ARGV[1]';
@@ -39,6 +39,8 @@ const ARGUMENTS = `local x,y,z=ARGV[2]+0.0,ARGV[3]+0.0,ARGV[4] ${SUPPLIED}`;
 const LONE_ARGUMENTS = `${ARGUMENTS} local unit,steady,cost=ARGV[3],false,ARGV[5]`;
 const DECIDES = 'grain=grain,read=read,write=write,transition=transition';
 const CHANGES = 'replace=replace,seal=seal,penalize=penalize,refund=refund';
+
+const EXTENDS = ',extend=extend';
 
 const made = new Map<string, Script>();
 /** A number for each algorithm's Lua, so that a script is found by a short name. */
@@ -54,14 +56,14 @@ export function luaNumber({ redis }: Rule): number {
 }
 
 export function singleScript(entry: SingleEntry, rule: Rule): Script {
-  const { lua } = rule.redis!;
+  const { lua, release } = rule.redis!;
   return kept(`${entry} ${luaNumber(rule)}`, () =>
     [
       ARGUMENTS,
       clockLua,
       ...surroundings([lua], false),
-      entry === 'history' ? lua : decidingPart(lua),
-      ENTRIES[entry],
+      entry === 'many' ? decidingPart(lua) : lua,
+      entry === 'release' ? release : ENTRIES[entry],
     ].join('\n'),
   );
 }
@@ -112,7 +114,9 @@ export function severalScript(entry: SeveralEntry, rules: readonly Rule[]): Scri
 export function severalSource(entry: string, rules: readonly Rule[], changes: boolean): string {
   const luas = rules.map(({ redis }) => redis!.lua);
   const modules = luas.map((lua) => {
-    const functions = changes ? `${DECIDES},${CHANGES}` : DECIDES;
+    const functions = changes
+      ? `${DECIDES},${CHANGES}${lua.includes('local function extend') ? EXTENDS : ''}`
+      : DECIDES;
     return `function(x,y,z)\n${changes ? lua : decidingPart(lua)}\nreturn{${functions}}end`;
   });
   return [SUPPLIED, clockLua, ...surroundings(luas, changes), `local MODULES={${modules.join(',')}}`, entry].join('\n');

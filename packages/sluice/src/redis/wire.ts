@@ -9,12 +9,15 @@ import type { Change } from '../model/store.ts';
 import type { Script } from './run-script.ts';
 import { type LoneScript, loneScript, luaNumber, severalScript, singleScript } from './scripts.ts';
 
+/** A verdict, and of a change by how many units the state changed. */
+export type Told = Verdict & { readonly changed?: number };
+
 /** What a script decided, in microseconds. */
 export interface Reply {
   /** The reading of the clock that decided. */
   readonly now: number;
   /** For each attempt its verdicts, or the error that is its alone. */
-  readonly each: readonly (readonly Verdict[] | Error)[];
+  readonly each: readonly (readonly Told[] | Error)[];
 }
 
 /** One attempt, as the scripts need it: its rules, and a key and a cost for each of them. */
@@ -24,6 +27,9 @@ export interface Ask {
   readonly rules: readonly Rule[];
   readonly keys: readonly string[];
   readonly costs: readonly number[];
+  /** It is no attempt: the spend that is known by this moment is given back, or lasts for longer. */
+  readonly permit?: number | undefined;
+  readonly isExtended?: boolean | undefined;
 }
 
 /** What a call sends: a script, and its arguments. */
@@ -69,6 +75,7 @@ export function redisRule(rule: Rule): Rule {
 /** `now` is '' for the server's own clock. */
 export function callOf(asks: readonly Ask[], now: string, dryRun = false): Call {
   const [first] = asks;
+  if (first!.permit !== undefined) return callOfReleases(asks, now);
   if (dryRun || first!.rules.length > 1) return callOfSeveral(asks, now, dryRun);
   if (asks.length === 1) return callOfOne(first!, now);
   const rule = first!.rules[0]!;
@@ -103,6 +110,33 @@ function callOfSeveral(asks: readonly Ask[], now: string, dryRun: boolean): Call
     args,
     read: (reply) => readLines(reply, asks.length, rules.length),
   };
+}
+
+/** Spends that last until they are given back. */
+function callOfReleases(asks: readonly Ask[], now: string): Call {
+  const rule = asks[0]!.rules[0]!;
+  const args = [now, ...rule.redis!.args];
+  for (const { permit, costs, isExtended } of asks) args.push(String(permit), isExtended ? '' : String(costs[0]));
+  return {
+    script: singleScript('release', rule),
+    keys: asks.map(({ keys }) => keys[0]!),
+    args,
+    read: (reply) => readReleases(reply, asks.length),
+  };
+}
+
+/** The reply of release.lua. */
+function readReleases(reply: unknown, asks: number): Reply {
+  const [first = '', ...lines] = String(reply).split('\n');
+  const now = wholeNumbers(first);
+  if (now?.length !== 1 || lines.length !== asks) throw unexpected(reply);
+  const each = lines.map((line) => {
+    if (line.startsWith('!')) return new Error(line.slice(1));
+    const numbers = wholeNumbers(line);
+    if (numbers?.length !== 4) throw unexpected(reply);
+    return [{ ...verdictOf(numbers[0]!, numbers[1]!, numbers[2]!), changed: numbers[3]! }];
+  });
+  return { now: now[0]!, each };
 }
 
 /** One rule for each algorithm. */
@@ -180,6 +214,8 @@ function amountWords(change: Change): [amount: string, spentAt: string, spentUnt
   switch (change.verb) {
     case 'refund':
       return [String(change.cost), ...spentWords(change.spent)];
+    case 'extend':
+      return ['0', ...spentWords(change.spent)];
     case 'penalize':
       return [String(change.cost), '', '', ''];
     case 'block':

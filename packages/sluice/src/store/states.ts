@@ -116,6 +116,7 @@ export function refuseIfBlocked(states: States, key: string, rule: Rule, now: nu
 function carryOut(states: States, rule: Rule, each: Change, now: number): number {
   const { key, verb } = each;
   if (verb === 'refund') return change(states, key, rule, verb, each.cost, each.spent, now).units;
+  if (verb === 'extend') return change(states, key, rule, verb, 0, each.spent, now).units;
   if (verb === 'penalize')
     return change(states, key, rule, verb, each.cost, undefined, now, now - (each.ago ?? 0)).units;
   states.block(key, rule, verb === 'block' ? now + each.duration : now, now);
@@ -127,7 +128,7 @@ export function change(
   states: States,
   key: string,
   rule: Rule,
-  verb: 'refund' | 'penalize',
+  verb: 'refund' | 'extend' | 'penalize',
   cost: number,
   spent: Spent | undefined,
   now: number,
@@ -136,7 +137,9 @@ export function change(
   const step = CHANGE;
   const state = states.read(key, rule, now);
   if (verb === 'refund') rule.refund(state, at, cost, spent, step);
-  else rule.penalize(state, at, cost, step);
+  else if (verb === 'penalize') rule.penalize(state, at, cost, step);
+  else if (rule.permits === undefined) step.leaves();
+  else rule.permits.extend(state, at, spent!, step);
   if (step.writes) {
     const next = rule.width > 0 ? step.next : rule.write!((state as number[] | undefined)?.slice(), step);
     rule.transition(next, now, 0, LOOK);

@@ -4,6 +4,256 @@ import type { CaseTable } from './cases.ts';
 /** The case tables of every algorithm: what happens moment by moment. The tests run them on every store, and you can on yours. */
 export const caseTables: readonly CaseTable[] = [
   {
+    "title": "Places come back with the ttl",
+    "policy": {
+      "algorithm": "concurrency",
+      "limit": 3,
+      "ttl": "10s"
+    },
+    "rows": [
+      [
+        0,
+        1,
+        true,
+        2,
+        null,
+        10,
+        null,
+        "one permit"
+      ],
+      [
+        4,
+        2,
+        true,
+        0,
+        null,
+        10,
+        null,
+        "one of two units: no place is left"
+      ],
+      [
+        5,
+        1,
+        false,
+        0,
+        5,
+        9,
+        null,
+        "until the first ends at 10"
+      ],
+      [
+        5,
+        2,
+        false,
+        0,
+        9,
+        9,
+        null,
+        "two places are free when the pair has ended"
+      ],
+      [
+        5,
+        4,
+        false,
+        0,
+        "never",
+        9,
+        null,
+        "four never fit"
+      ],
+      [
+        9.999999,
+        1,
+        false,
+        0,
+        0.000001,
+        4.000001,
+        null,
+        "just before"
+      ],
+      [
+        10,
+        1,
+        true,
+        0,
+        null,
+        10,
+        null,
+        "the first has ended"
+      ],
+      [
+        14,
+        0,
+        true,
+        2,
+        null,
+        6,
+        null,
+        "the pair has ended"
+      ],
+      [
+        20,
+        0,
+        true,
+        3,
+        null,
+        0,
+        null,
+        "all are back"
+      ]
+    ]
+  },
+  {
+    "title": "Taken in the same microsecond",
+    "policy": {
+      "algorithm": "concurrency",
+      "limit": 3,
+      "ttl": "1s"
+    },
+    "rows": [
+      [
+        0,
+        1,
+        true,
+        2,
+        null,
+        1,
+        null,
+        "a permit is known by the moment it ends"
+      ],
+      [
+        0,
+        1,
+        true,
+        1,
+        null,
+        1.000001,
+        null,
+        "so each ends a microsecond after the one before"
+      ],
+      [
+        0,
+        1,
+        true,
+        0,
+        null,
+        1.000002,
+        null,
+        "and no two are the same"
+      ],
+      [
+        1,
+        1,
+        true,
+        0,
+        null,
+        1,
+        null,
+        "the first has ended"
+      ],
+      [
+        1,
+        1,
+        false,
+        0,
+        0.000001,
+        1,
+        null,
+        "the second ends a microsecond later"
+      ]
+    ]
+  },
+  {
+    "title": "The clock steps back",
+    "policy": {
+      "algorithm": "concurrency",
+      "limit": 2,
+      "ttl": "10s"
+    },
+    "rows": [
+      [
+        20,
+        1,
+        true,
+        1,
+        null,
+        10,
+        null,
+        "one"
+      ],
+      [
+        15,
+        1,
+        true,
+        0,
+        null,
+        15.000001,
+        null,
+        "ends no earlier than the one before"
+      ],
+      [
+        16,
+        1,
+        false,
+        0,
+        14,
+        14.000001,
+        null,
+        "until 30"
+      ],
+      [
+        30,
+        1,
+        true,
+        0,
+        null,
+        10,
+        null,
+        "as promised"
+      ],
+      [
+        5,
+        1,
+        false,
+        0,
+        0.000001,
+        10,
+        null,
+        "a step back of more than the ttl: what is held lasts as long as it would have"
+      ],
+      [
+        5.000001,
+        1,
+        true,
+        0,
+        null,
+        10,
+        null,
+        "the second one has ended"
+      ],
+      [
+        14.999999,
+        1,
+        false,
+        0,
+        0.000001,
+        0.000002,
+        null,
+        "and the others end"
+      ],
+      [
+        15,
+        1,
+        true,
+        0,
+        null,
+        10,
+        null,
+        "when they would have"
+      ]
+    ]
+  },
+  {
     "title": "Twice the limit in a blink",
     "policy": {
       "algorithm": "fixed-window",

@@ -20,6 +20,7 @@ import { denyCache, fallback, layered } from '../../src/layers/index.ts';
 import { ruleOf } from '../../src/model/policy.ts';
 import { decisionOf, resultOfOne } from '../../src/model/result.ts';
 import type { Change, Check } from '../../src/model/store.ts';
+import { SAMPLES } from '../../src/testing/samples.generated.ts';
 import { policies } from '../support/arbitraries.ts';
 import { KINDS } from '../support/random.ts';
 import { bucket, change, check, counting, decide, forget, puppet, type Seen, waitedFor } from './support.ts';
@@ -424,7 +425,7 @@ type Action =
   | { do: 'attempt' | 'peek'; cost: number; numbers: number }
   /** Spends all that is left. */
   | { do: 'drain' | 'reset' }
-  | { do: Change['verb']; share: number };
+  | { do: (typeof VERBS)[number]; share: number };
 
 const VERBS = ['refund', 'penalize', 'block', 'unblock'] as const;
 
@@ -508,7 +509,7 @@ async function both(bare: Store, cached: Store, policySets: readonly (readonly P
   return [await act(bare), await act(cached)] as const;
 }
 
-function changeOf(verb: Change['verb'], key: string, policy: Policy, share: number): Change {
+function changeOf(verb: Exclude<Change['verb'], 'extend'>, key: string, policy: Policy, share: number): Change {
   if (verb === 'unblock') return { verb, key, policy };
   if (verb === 'block') return { verb, key, policy, duration: Math.ceil(share * 5_000_000) };
   return { verb, key, policy, cost: Math.ceil(share * ruleOf(policy).limit) };
@@ -527,7 +528,9 @@ describe.each(KINDS)('%s: the same numbers as without it', (kind) => {
       }),
       { numRuns: 150 },
     );
-    expect(hits).toBeGreaterThan(50);
+    // Places that are given back elsewhere nobody is told of, so such denials are never repeated.
+    if (givesPermits(kind)) expect(hits).toBe(0);
+    else expect(hits).toBeGreaterThan(50);
   });
 
   test('under two policies', async () => {
@@ -553,9 +556,14 @@ describe.each(KINDS)('%s: the same numbers as without it', (kind) => {
       ),
       { numRuns: 150 },
     );
-    expect(hits).toBeGreaterThan(50);
+    if (!givesPermits(kind)) expect(hits).toBeGreaterThan(50);
   });
 });
+
+function givesPermits(kind: string): boolean {
+  const { policy } = SAMPLES.find((samples) => samples.kind === kind)!;
+  return ruleOf(policy({ limit: 1, window: 1000, capacity: 1, rate: 1 })).permits !== undefined;
+}
 
 function raise(policy: Policy): object {
   const numbers = policy as Policy & Partial<Record<'capacity' | 'limit', number>>;

@@ -59,7 +59,8 @@ describe('after a random history', () => {
         const cost = randomCost(random, ruleOf(policy).limit);
         await decide(store, [{ key, policy, cost }]);
         rule.transition(state, now, cost, step);
-        if (step.writes) state = Array.from(step.next.subarray(0, rule.width));
+        if (step.writes)
+          state = rule.width > 0 ? Array.from(step.next.subarray(0, rule.width)) : rule.write!(state, step);
         if (state === undefined) continue;
         const where = `SLUICE_SEED=${seed}, ${JSON.stringify(policy)}, attempt ${attempt}`;
         expect(await inspected(key, policy, prefix), where).toEqual({

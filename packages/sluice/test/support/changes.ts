@@ -23,6 +23,9 @@ type Spent = NonNullable<Extract<Change, { verb: 'refund' }>['spent']>;
 function randomChange(random: Random, key: string, policy: Policy, spends: readonly Spent[]): Change {
   const cost = randomCost(random, ruleOf(policy).limit);
   const dice = random.real();
+  if (dice < 0.15 && ruleOf(policy).permits !== undefined && spends.length > 0) {
+    return { verb: 'extend', key, policy, spent: random.pick(spends.slice(-4)) };
+  }
   if (dice < 0.55) {
     const spent = spends.length > 0 && random.real() < 0.7 ? random.pick(spends.slice(-4)) : undefined;
     return { verb: 'refund', key, policy, cost, spent };

@@ -54,10 +54,12 @@ export class Denials {
     const firstKey = checks[0]!.key;
     const rest = restOf(checks);
     if (!(until > sentAt) || firstKey.length + rest.length > MAX_LENGTH) return;
+    const denying = checks.filter((_, index) => !answer.decisions[index]!.allowed);
+    // A place may be given back at any moment, and nobody is told.
+    if (denying.some(({ policy }) => ruleOf(policy).permits !== undefined)) return;
     const known = this.#lookUp(checks);
     if (known !== undefined) this.#remove(known);
     this.#makeRoom(sentAt);
-    const denying = checks.filter((_, index) => !answer.decisions[index]!.allowed);
     this.#add({ firstKey, rest, denying, answer, sentAt, until });
   }
 

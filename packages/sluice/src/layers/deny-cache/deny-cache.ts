@@ -6,7 +6,8 @@
  * is left, and something may come back before its retryAfter, so `remaining` and `retryAfter` may be different a moment later. So:
  * - A denial of cost 1 is repeated until its retryAfter, the shortest one if several policies deny.
  * - While it stands, larger costs are denied too, but when they fit only the store knows: each is asked for once and then repeated as well.
- * - Everything else is asked: cheaper attempts, dry runs, costs that never fit, and larger costs without a denial of cost 1.
+ * - Everything else is asked: cheaper attempts, dry runs, costs that never fit, larger costs without a denial of cost 1, and what is denied by
+ *   a policy whose units come back whenever somebody gives them back (permits).
  *
  * The time is counted from before the attempt was sent, so it ends no later than the store's. What the store cannot have said is not
  * repeated: the answers of a fallback, for one. The decisions of other policies that did not deny are those of the moment they were made.

@@ -87,12 +87,14 @@ class Fallback {
   }
 
   readonly ask = (question: Question): MaybePromise<Answer> =>
-    asking(
-      this.#inner,
-      question,
-      (answer) => this.#answered(question, answer),
-      (error) => this.#rescue(question, error),
-    );
+    isAboutFallback(question)
+      ? proceed(this.#instead(question), asFallback)
+      : asking(
+          this.#inner,
+          question,
+          (answer) => this.#answered(question, answer),
+          (error) => this.#rescue(question, error),
+        );
 
   #answered(question: Question, answer: Answer): Answer {
     if (this.#isBack === undefined || this.#isBack()) this.#outages.end();
@@ -110,12 +112,20 @@ class Fallback {
   }
 }
 
+/** What was spent here is given back here: permits that this fallback has given, whether the store is back or not. */
+function isAboutFallback(question: Question): boolean {
+  if (question.verb !== 'change' || question.changes.length === 0) return false;
+  return question.changes.every((change) => 'by' in change && change.by === 'fallback');
+}
+
 /** A refund of nothing looks, and changes nothing. */
 function withoutRefunds(changes: readonly Change[]): Question {
-  return {
-    verb: 'change',
-    changes: changes.map((change) => (change.verb === 'refund' ? { ...change, cost: 0, spent: undefined } : change)),
-  };
+  return { verb: 'change', changes: changes.map(withoutRefund) };
+}
+
+function withoutRefund(change: Change): Change {
+  const { key, policy, verb } = change;
+  return verb === 'refund' || verb === 'extend' ? { verb: 'refund', key, policy, cost: 0 } : change;
 }
 
 function asFallback(answer: Answer): Answer {

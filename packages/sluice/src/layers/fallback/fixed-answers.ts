@@ -38,7 +38,11 @@ function decisionsOf(
     case 'attempt':
       return checksOf(question).map(({ policy, cost }) => decide(policy, cost, now));
     case 'change':
-      return question.changes.map(({ policy }) => ({ ...decide(policy, 0, now), changed: 0 }));
+      // What was allowed without counting lasts as long as anybody likes.
+      return question.changes.map(({ policy, verb }) => ({
+        ...decide(policy, 0, now),
+        changed: verb === 'extend' ? 1 : 0,
+      }));
     case 'forget':
       return question.policies.map((policy) => decide(policy, 0, now));
     case 'history':

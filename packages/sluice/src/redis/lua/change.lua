@@ -2,7 +2,7 @@
 --   KEYS   one for each change
 --   ARGV   [1] now in microseconds, or '' for the server's own clock; then for each change nine: verb; which of the MODULES and three
 --          arguments of it; cost, or for a block how long in microseconds; for a refund when it was spent and until when that would
---          have been remembered, and its cost, or ''
+--          have been remembered, and its cost, or ''; the same of what is to last for longer
 -- Reply    lines: now, then for each change what a look sees afterwards (see decide.lua), and by how many units the state changed
 local function carry_out(verb, key, rule, amount, at)
   local raw, stored, _, blocked_until, expires = rule.read(key)
@@ -10,8 +10,10 @@ local function carry_out(verb, key, rule, amount, at)
   elseif verb == 'unblock' then
     if blocked_until > 0 then rule.seal(key, raw, expires, 0) end
   else
-    local state, units
+    local state, units = nil, 0
     if verb == 'penalize' then state, units = rule.penalize(now, amount, raw, stored)
+    elseif verb == 'extend' then
+      if rule.extend then state, units = rule.extend(now, raw, tonumber(ARGV[at + 7])) end
     else
       state, units = rule.refund(now, amount, raw, stored, tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7]), tonumber(ARGV[at + 8]))
     end

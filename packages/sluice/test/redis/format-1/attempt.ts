@@ -24,7 +24,12 @@ export async function attemptInFormat1(
   return { allowed: more === 0 || more < -1, reply };
 }
 
-function codeOf(policy: Policy): string {
+/** Algorithms that have come since then are in no state of that format. */
+export function isInFormat1(policy: Policy): boolean {
+  return codeOf(policy) !== undefined;
+}
+
+function codeOf(policy: Policy): string | undefined {
   const { algorithm, mode } = policy as Fields;
   if (algorithm === 'leaky-bucket') return mode === 'shaping' ? 's' : 'p';
   const codes = {
