@@ -52,7 +52,7 @@ const BAD: readonly (readonly [text: string, seenBySchema: boolean, ...problems:
     policy('{ algorithm: gcra, limit: 5, period: 1s, plans: { pro: { limit: -1, algorithm: gcra } } }'),
     true,
     '2:65 policies.api.plans.pro.limit: expected a whole number',
-    '2:76 policies.api.plans.pro.algorithm: no such number; there are limit, window',
+    '2:76 policies.api.plans.pro.algorithm: no such number; there are limit, ttl, window',
   ],
   [
     policy('{ algorithm: token-bucket, capacity: 5, refillRate: 1, plans: { pro: { capacity: 90000000000000 } } }'),

@@ -56,17 +56,9 @@ function redisStates(
   /** '' for the server's own clock. */
   const now = (): string => (clock === undefined ? '' : String(readMicros(clock)));
 
-  const attemptNow = async (ask: Ask, dryRun: boolean): Promise<Answer> => {
-    const { script, keys, args, read } = callOf([ask], now(), dryRun);
-    const reply = read(await run(script, keys, args));
-    const [verdicts] = reply.each;
-    if (verdicts === undefined || verdicts instanceof Error) throw verdicts;
-    return answersOf(ask, reply.now, verdicts);
-  };
-
   /** A supplied clock may move between two attempts of one turn, so there each goes by itself. */
   const decided = (ask: Ask, dryRun = false): Promise<Answer> =>
-    dryRun || clock !== undefined ? attemptNow(ask, dryRun) : attemptSoon(ask);
+    dryRun || clock !== undefined ? attemptAt(run, ask, now(), dryRun) : attemptSoon(ask);
 
   const attempt = (question: Attempt): Promise<Answer> => {
     if (batches.bySlot && question.and.length > 0) {
@@ -77,7 +69,7 @@ function redisStates(
   };
 
   const change = async ({ changes }: Changes): Promise<Answer> => {
-    const release = changes.length === 1 ? releaseOf(changes[0]!, nameOf) : undefined;
+    const release = releaseOf(changes, nameOf);
     if (release !== undefined) return decided(release);
     const { script, args } = changeCall(changes, now());
     const keys = changes.map(({ key, policy }) => nameOf(key, policy));
@@ -115,6 +107,14 @@ function redisStates(
   return store;
 }
 
+async function attemptAt(run: RunScript, ask: Ask, now: string, dryRun: boolean): Promise<Answer> {
+  const { script, keys, args, read } = callOf([ask], now, dryRun);
+  const reply = read(await run(script, keys, args));
+  const [verdicts] = reply.each;
+  if (verdicts === undefined || verdicts instanceof Error) throw verdicts;
+  return answersOf(ask, reply.now, verdicts);
+}
+
 function historyCall(policy: Policy, now: string, after: number, most: number): { script: Script; args: string[] } {
   const rule = redisRule(ruleOf(policy));
   if (rule.entries === undefined) throw noHistory(policy);
@@ -149,7 +149,8 @@ function askOf(question: Attempt, nameOf: KeyNamer): Ask {
 }
 
 /** A spend that lasts until it is given back is most often given back, so those go out together as attempts do. */
-function releaseOf(change: Change, nameOf: KeyNamer): Ask | undefined {
+function releaseOf([change, ...others]: readonly Change[], nameOf: KeyNamer): Ask | undefined {
+  if (change === undefined || others.length > 0) return undefined;
   const { key, policy, verb } = change;
   if (verb !== 'refund' && verb !== 'extend') return undefined;
   const rule = redisRule(ruleOf(policy));

@@ -20,10 +20,16 @@ const DRAWN: readonly Kind[] = [
   shapingKind,
 ];
 
+/**
+ * Algorithms whose limits the lab's traffic says nothing about: its requests take no time, so that none of them holds a place, and a calendar has no
+ * month in the minutes of a story. A policy of theirs that a server has gets a generic row.
+ */
+const OF_OTHER_TRAFFIC: readonly string[] = ['concurrency', 'calendar-quota'];
+
 /** What the library declares of its algorithms. Those that have no picture here get a generic row. */
-const DECLARED: readonly Declaration[] = algorithms.map(({ name, about, fields }) => {
-  return { algorithm: name, summary: about, fields };
-});
+const DECLARED: readonly Declaration[] = algorithms
+  .filter(({ name }) => !OF_OTHER_TRAFFIC.includes(name))
+  .map(({ name, about, fields }) => ({ algorithm: name, summary: about, fields }));
 
 /** Those that have a picture, and a generic row for each algorithm that is only declared. */
 export function kindsWith(declared: readonly Declaration[]): readonly Kind[] {

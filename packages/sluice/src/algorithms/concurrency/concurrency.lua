@@ -6,7 +6,7 @@
 --   permit   what it is known by and when it ends (doubles), and its units (4 bytes)
 -- Read and written whole.
 local READS_WHOLE = true
-local HEADER_BYTES, PERMIT_BYTES = 24, 20
+local HEADER_BYTES, PERMIT_BYTES, SMALL_STEP = 24, 20, 1000
 
 -- The state as transition takes it, nothing, whether it is there, and until when the key is blocked.
 local function read(key, raw)
@@ -88,7 +88,7 @@ local function transition(now, cost, places)
     return x - cost, 0, y, 0, header(0, cost, now) .. permit(now + y, now + y, cost)
   end
   local _, _, latest = struct.unpack('<ddd', places)
-  local is_ahead = latest - now > y
+  local is_ahead = latest - now > math.max(y, SMALL_STEP)
   if is_ahead then places = shifted(places, now) end
   local expired, used = held_at(places, now)
   local room = math.max(0, x - used)

@@ -48,6 +48,9 @@ const MOVE = 3;
 /** The same after a large step back of the clock. */
 const TAKE_SHIFTED = 4;
 
+/** Microseconds that the clock may step back by without a thought, however short the ttl is. */
+const SMALL_STEP = 1000;
+
 export const CONCURRENCY: Algorithm<ConcurrencyPolicy> = {
   name: 'concurrency',
   about: 'Limits how many run at a time: a place is free again when its permit is released, or when its time is over.',
@@ -103,7 +106,7 @@ function stepsOf(limit: number, ttl: number): Pick<RuleParts, 'transition' | 'pe
       return;
     }
     // After a larger step back of the clock the places would stay taken until it has caught up.
-    const isAhead = latest(state) - now > ttl;
+    const isAhead = latest(state) - now > Math.max(ttl, SMALL_STEP);
     const places = isAhead ? shifted(state, now) : state;
     const held = heldAt(places, now);
     const room = Math.max(0, limit - held.used);
