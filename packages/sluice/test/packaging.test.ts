@@ -94,12 +94,12 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
 
 /** Programs of tools/size.mjs, and the most bytes each may have. */
 const MOST_BYTES: Readonly<Record<keyof typeof PROGRAMS, number>> = {
-  'memory, one policy': 16_500,
-  'memory, two policies': 18_300,
-  'memory, all policies': 25_700,
-  'bare Redis, one policy': 19_800,
-  'redisStore, one policy': 31_700,
-  'redisStore, all policies': 41_100,
+  'memory, one policy': 16_900,
+  'memory, two policies': 18_700,
+  'memory, all policies': 26_100,
+  'bare Redis, one policy': 20_600,
+  'redisStore, one policy': 32_600,
+  'redisStore, all policies': 42_000,
 };
 
 describe('package', () => {
