@@ -47,9 +47,9 @@ export interface MemoryStore extends Store {
   stats(): MemoryStoreStats;
   /**
    * Takes over what another store has said of a key, for a fallback that is to go on from there: so much is left, and in so many
-   * microseconds everything has come back. `blockedFor` microseconds the key is blocked; 0 when it is not.
+   * microseconds everything has come back. `blockedFor` microseconds the key is blocked; 0 when it is not. It said so `ago` microseconds ago.
    */
-  restore(key: string, policy: Policy, remaining: number, resetAfter: number, blockedFor: number): void;
+  restore(key: string, policy: Policy, remaining: number, resetAfter: number, blockedFor: number, ago?: number): void;
 }
 
 const DEFAULT_MAX_KEYS = 1_000_000;
@@ -89,8 +89,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     place: { isShared: false },
     ask: Object.assign(ask, { under }),
     stats: () => states.stats(),
-    restore(key, policy, remaining, resetAfter, blockedFor) {
-      restore(states, key, ruleOf(policy), remaining, resetAfter, blockedFor, readMicros(clock));
+    restore(key, policy, remaining, resetAfter, blockedFor, ago = 0) {
+      restore(states, key, ruleOf(policy), remaining, resetAfter, blockedFor, readMicros(clock) - ago);
     },
   };
 }

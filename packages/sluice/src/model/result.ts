@@ -91,7 +91,7 @@ export function exactMicros(seconds: number): number {
 }
 
 /** The reading of the store's clock that decided, in microseconds. */
-export function decidedAt({ resetAt, resetAfter }: Decision): number {
+export function decidedAt({ resetAt, resetAfter }: Pick<Decision, 'resetAt' | 'resetAfter'>): number {
   return exactMicros(resetAt) - exactMicros(resetAfter);
 }
 

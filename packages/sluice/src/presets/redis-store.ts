@@ -56,7 +56,7 @@ const REDIS: Preset = { name: 'redisStore', silence: '250ms' };
 
 export function redisStoreWith(connection: Connection, options: RedisOptions, preset = REDIS): Store {
   const { name } = preset;
-  checkOptionNames(options, ['prefix', 'hashKeys', 'clock', 'raw', 'wait', ...LAYER_OPTIONS], name);
+  checkOptionNames(options, ['prefix', 'hashKeys', 'clock', 'raw', ...LAYER_OPTIONS, 'wait'], name);
   const { prefix, hashKeys, clock, raw = false } = options;
   checkFlag(raw, `${name}.raw`);
   const ofStates = { prefix, hashKeys, clock };

@@ -177,6 +177,52 @@ test('what was asked of several policies at once', () => {
   });
 });
 
+describe('whatever was noted last counts, however many keys, policies and moments ago', () => {
+  const hourly = (limit: number, name?: string) => tokenBucket({ capacity: limit, refillRate: `${limit}/h`, name });
+  const left = (store: Store, policy: Policy, key: string): number =>
+    (decide(store, [check(policy, 0, key)], { dryRun: true }) as Seen).verdicts[0]!.remaining;
+
+  test('more keys than are noted down, long ones too', () => {
+    const { inner, store } = setUp();
+    const policy = hourly(10);
+    const keys = Array.from({ length: 20_000 }, (_, index) => `${'long '.repeat(index % 100)}${index}`);
+    keys.forEach((key, index) => void decide(store, [check(policy, 1 + (index % 9), key)]));
+    inner.behaves = 'throws';
+    expect(keys.map((key) => left(store, policy, key))).toEqual(keys.map((_, index) => 9 - (index % 9)));
+  });
+
+  test('more policies on a key than are noted down', () => {
+    const { inner, store } = setUp();
+    const plans = Array.from({ length: 200 }, (_, index) => hourly(10, `plan ${index}`));
+    for (const [index, plan] of plans.entries()) decide(store, [check(plan, 1 + (index % 9))]);
+    inner.behaves = 'throws';
+    expect(plans.map((plan) => left(store, plan, 'someone'))).toEqual(plans.map((_, index) => 9 - (index % 9)));
+  });
+
+  test('a policy that is made anew for each attempt, among others', () => {
+    const { inner, store } = setUp();
+    for (const cost of [3, 2, 1]) {
+      decide(store, [check(hourly(10, 'one'), cost)]);
+      decide(store, [check(hourly(20, 'other'), cost)]);
+      decide(store, [check(hourly(30), cost)]);
+    }
+    inner.behaves = 'throws';
+    expect([hourly(10, 'one'), hourly(20, 'other'), hourly(30)].map((each) => left(store, each, 'someone'))).toEqual([
+      4, 14, 24,
+    ]);
+  });
+
+  test('what has come back since then is there', () => {
+    const { clock, inner, store } = setUp();
+    decide(store, [check(hourly(60), 60)]);
+    clock.advance(600_000);
+    inner.behaves = 'throws';
+    expect(left(store, hourly(60), 'someone')).toBe(10);
+    clock.advance(3_600_000);
+    expect(left(store, hourly(60), 'someone')).toBe(60);
+  });
+});
+
 test('only what the store itself said is followed', () => {
   const { clock, inner, local, store } = setUp();
   const outer = fallback({ to: local, clock, warnings: false })(store);

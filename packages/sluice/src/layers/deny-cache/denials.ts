@@ -26,6 +26,7 @@ export class Denials {
   readonly #maxKeys: number;
   readonly #maxAge: number;
   /** In the order they were made. */
+  readonly all: ReadonlySet<Denial>;
   readonly #all = new Set<Denial>();
   readonly #byFirstKey = new Map<string, Map<string, Denial>>();
   readonly #byDenyingKey = new Map<string, Set<Denial>>();
@@ -34,10 +35,7 @@ export class Denials {
   constructor(maxKeys: number, maxAge: number) {
     this.#maxKeys = maxKeys;
     this.#maxAge = maxAge;
-  }
-
-  get size(): number {
-    return this.#all.size;
+    this.all = this.#all;
   }
 
   /** What the store would say now, if that is known. */

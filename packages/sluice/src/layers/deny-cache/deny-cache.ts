@@ -19,7 +19,7 @@ import { type Clock, checkClock, monotonicClock, readMicros } from '../../model/
 import { type Duration, parseDuration, toMicros } from '../../model/duration.ts';
 import { either, identity, type MaybePromise } from '../../model/maybe-promise.ts';
 import { checkCount, checkOptionNames } from '../../model/options.ts';
-import { type Answer, type Attempt, type Check, checksOf, type Question, type Store } from '../../model/store.ts';
+import { type Answer, type Attempt, checksOf, type Question, type Store } from '../../model/store.ts';
 import { type Layer, layerOf } from '../layered.ts';
 import { Denials } from './denials.ts';
 import { RecentKeys } from './recent-keys.ts';
@@ -78,16 +78,17 @@ class DenyCache {
   };
 
   #attempt(question: Attempt): MaybePromise<Answer> {
-    const isWatched = this.#values < ENOUGH_VALUES || this.#denials.size > 0;
-    if (!isWatched) return this.#askInner(question, Number.NaN, undefined);
+    const hasDenials = this.#denials.all.size > 0;
+    const isWatched = this.#values < ENOUGH_VALUES || hasDenials;
+    if (!isWatched) return this.#askInner(question, Number.NaN);
     const sentAt = readMicros(this.#clock);
-    const checks = checksOf(question);
-    const known = this.#denials.size > 0 ? this.#denials.find(checks, sentAt) : undefined;
-    return known ?? this.#askInner(question, sentAt, checks);
+    const known = hasDenials ? this.#denials.find(checksOf(question), sentAt) : undefined;
+    return known ?? this.#askInner(question, sentAt);
   }
 
-  #askInner(question: Attempt, sentAt: number, checks: readonly Check[] | undefined): MaybePromise<Answer> {
-    const since = this.#changed.moment;
+  /** `sentAt` is NaN when nothing is to be learned from the answer. */
+  #askInner(question: Attempt, sentAt: number): MaybePromise<Answer> {
+    const since = this.#changed.noted;
     return either<Answer, MaybePromise<Answer>>(
       this.#inner.ask(question),
       (value) => {
@@ -96,13 +97,15 @@ class DenyCache {
       },
       (answer) => {
         this.#values = 0;
-        return checks === undefined ? answer : answer.then((told) => this.#learn(checks, told, sentAt, since));
+        return Number.isNaN(sentAt) ? answer : answer.then((told) => this.#learn(question, told, sentAt, since));
       },
     );
   }
 
-  #learn(checks: readonly Check[], answer: Answer, sentAt: number, since: number): Answer {
-    if (answer.source !== 'store') return answer;
+  #learn(question: Attempt, answer: Answer, sentAt: number, since: number): Answer {
+    // Most answers say yes while nothing is denied.
+    if (answer.source !== 'store' || (answer.allowed && this.#denials.all.size === 0)) return answer;
+    const checks = checksOf(question);
     const wasSpent = answer.decisions.every(({ allowed }) => allowed);
     this.#denials.answered(checks, wasSpent);
     const isChanged = !wasSpent && checks.some(({ key }) => this.#changed.has(key, since));

@@ -5,21 +5,17 @@ const REMEMBERED = 256;
 
 export class RecentKeys {
   readonly #keys: string[] = [];
-  #noted = 0;
-
   /** Changes up to now. */
-  get moment(): number {
-    return this.#noted;
-  }
+  noted = 0;
 
   note(key: string): void {
-    this.#keys[this.#noted % REMEMBERED] = key;
-    this.#noted += 1;
+    this.#keys[this.noted % REMEMBERED] = key;
+    this.noted += 1;
   }
 
   has(key: string, since: number): boolean {
-    if (this.#noted - since > REMEMBERED) return true;
-    for (let at = since; at < this.#noted; at += 1) {
+    if (this.noted - since > REMEMBERED) return true;
+    for (let at = since; at < this.noted; at += 1) {
       if (this.#keys[at % REMEMBERED] === key) return true;
     }
     return false;

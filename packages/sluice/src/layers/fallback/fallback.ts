@@ -3,28 +3,24 @@
  * result's `source`, an outage is a warning and goes to a hook, and it ends with the next answer of the store. Mistakes of a
  * caller still reject. A store that hangs does not fail: that needs a deadline inside.
  *
- * A fallback in memory follows what the store says of each key while it is there, so that a key goes on from where it was and not
+ * A fallback in memory goes on from what the store last said of each key (notes.ts), so that a key goes on from where it was and not
  * from a full limit it had already spent.
  *
  * What a fallback cannot pretend: `forget` and `history` reject while the store is away, because there is nothing to answer that would
  * be true. And what the store has lent is given back only there: a refund is never carried out on the fallback, because the store may
  * have done it, or may still do it.
  */
-import { type Clock, checkClock, systemClock } from '../../model/clock.ts';
-import type { Decision } from '../../model/decision.ts';
+import { type Clock, checkClock, monotonicClock, systemClock } from '../../model/clock.ts';
 import { type Duration, parseDuration, toMicros } from '../../model/duration.ts';
 import { inBackground, type MaybePromise, proceed } from '../../model/maybe-promise.ts';
 import { checkFlag, checkOptionNames, invalidOption } from '../../model/options.ts';
-import { type Policy, ruleOf } from '../../model/policy.ts';
-import { decidedAt, exactMicros } from '../../model/result.ts';
-import type { Rule } from '../../model/rule.ts';
 import { emitWarning } from '../../model/runtime.ts';
-import { Step } from '../../model/step.ts';
 import {
   type Answer,
   asking,
   type Change,
   checkStore,
+  type Forget,
   isStoreFault,
   type Question,
   type Store,
@@ -33,8 +29,9 @@ import { DEFAULT_RETRY_AFTER } from '../circuit-breaker.ts';
 import { checkHook } from '../hooks.ts';
 import { type Layer, layerOf } from '../layered.ts';
 import { answering, FAILS_CLOSED } from './fixed-answers.ts';
+import { isRestorable, Notes } from './notes.ts';
 import { type OutageHooks, Outages } from './outages.ts';
-import { checkShare, checksIn, type PartOf, partOf, sharing } from './share.ts';
+import { checkShare, partOf, sharing } from './share.ts';
 
 export type { FallbackEvent, RecoveredEvent } from './outages.ts';
 
@@ -65,8 +62,8 @@ export function fallback(options: FallbackOptions): Layer {
 
 interface Settings {
   readonly instead: Store['ask'];
-  /** Follows an answer of the store, where the fallback can. */
-  readonly follow: ((question: Question, answer: Answer) => void) | undefined;
+  /** What the store has said, where the fallback can go on from it. */
+  notes(): Notes | undefined;
   readonly isBack: (() => boolean) | undefined;
   outages(): Outages;
 }
@@ -74,14 +71,16 @@ interface Settings {
 class Fallback {
   readonly #inner: Store;
   readonly #instead: Store['ask'];
-  readonly #follow: Settings['follow'];
+  readonly #notes: Notes | undefined;
   readonly #outages: Outages;
   readonly #isBack: Settings['isBack'];
+  /** Until the store has answered, and from a failure to the end of the outage. */
+  #isAway = true;
 
-  constructor(inner: Store, { instead, follow, isBack, outages }: Settings) {
+  constructor(inner: Store, { instead, notes, isBack, outages }: Settings) {
     this.#inner = inner;
     this.#instead = instead;
-    this.#follow = follow;
+    this.#notes = notes();
     this.#outages = outages();
     this.#isBack = isBack;
   }
@@ -97,18 +96,28 @@ class Fallback {
         );
 
   #answered(question: Question, answer: Answer): Answer {
-    if (this.#isBack === undefined || this.#isBack()) this.#outages.end();
-    if (question.verb === 'forget') inBackground(() => this.#instead(question));
-    else this.#follow?.(question, answer);
+    if (this.#isAway && (this.#isBack === undefined || this.#isBack())) {
+      this.#isAway = false;
+      this.#outages.end();
+    }
+    if (question.verb === 'forget') this.#forget(question);
+    else this.#notes?.note(question, answer);
     return answer;
   }
 
   #rescue(question: Question, error: unknown): MaybePromise<Answer> {
     if (!isStoreFault(error)) throw error;
+    this.#isAway = true;
     this.#outages.count(error);
-    if (question.verb === 'forget') inBackground(() => this.#instead(question));
+    if (question.verb === 'forget') this.#forget(question);
     if (question.verb === 'forget' || question.verb === 'history') throw error;
+    this.#notes?.needed(question);
     return proceed(this.#instead(question.verb === 'change' ? withoutRefunds(question.changes) : question), asFallback);
+  }
+
+  #forget(question: Forget): void {
+    this.#notes?.handOver(question.key);
+    inBackground(() => this.#instead(question));
   }
 }
 
@@ -132,37 +141,6 @@ function asFallback(answer: Answer): Answer {
   return { ...answer, source: answer.source === FAILS_CLOSED ? answer.source : 'fallback' };
 }
 
-/** A store that can take over what another has said of a key: the memory store. */
-interface Restorable extends Store {
-  restore(key: string, policy: Policy, remaining: number, resetAfter: number, blockedFor: number): void;
-}
-
-function followerOf(to: Store, part: PartOf, share: number): Settings['follow'] {
-  if (!('restore' in to)) return undefined;
-  const store = to as Restorable;
-  return (question, { decisions, source }) => {
-    if (source !== 'store') return;
-    for (const [index, { key, policy, cost }] of checksIn(question).entries()) {
-      const decision = decisions[index]!;
-      const remaining = Math.floor(decision.remaining * share);
-      const blockedFor = blockOf(decision, ruleOf(policy), cost);
-      store.restore(key, part(policy), remaining, exactMicros(decision.resetAfter), blockedFor);
-    }
-  };
-}
-
-const FULL = new Step();
-
-/** How long the key is blocked, in microseconds: it is when this cost has to wait for longer than with everything spent just now. */
-function blockOf(decision: Decision, rule: Rule, cost: number): number {
-  if (decision.allowed || decision.remaining > 0 || decision.retryAfter === Number.POSITIVE_INFINITY) return 0;
-  const now = decidedAt(decision);
-  rule.penalize(undefined, now, rule.limit, FULL);
-  rule.transition(rule.width > 0 ? FULL.next.slice() : rule.write!(undefined, FULL), now, cost, FULL);
-  const wait = exactMicros(decision.retryAfter!);
-  return wait > FULL.retryAfter ? wait : 0;
-}
-
 function checkOptions(options: FallbackOptions): Settings {
   const names = ['to', 'share', 'retryAfter', 'onFallback', 'onRecovered', 'warnings', 'isBack', 'clock'];
   checkOptionNames(options, names, 'fallback');
@@ -178,7 +156,7 @@ function checkOptions(options: FallbackOptions): Settings {
     if (share !== undefined) throw shareOfNothing(share);
     const words = to === 'allow' ? 'a fallback that allows everything' : 'a fallback that denies everything';
     const instead = answering(to, clock, toMicros(retryMs)).ask;
-    return { instead, follow: undefined, isBack, outages: () => new Outages(clock, options, warn, words) };
+    return { instead, notes: () => undefined, isBack, outages: () => new Outages(clock, options, warn, words) };
   }
   const part = checkShare(share ?? 1, 'fallback.share');
   const target = checkTarget(to);
@@ -189,7 +167,8 @@ function checkOptions(options: FallbackOptions): Settings {
       : 'the fallback store';
   return {
     instead: part === 1 ? (question) => target.ask(question) : sharing(target, policyPart, retryMs / 1e3),
-    follow: followerOf(target, policyPart, part),
+    notes: () =>
+      isRestorable(target) ? new Notes(target, policyPart, part, options.clock ?? monotonicClock) : undefined,
     isBack,
     outages: () => new Outages(clock, options, warn, words),
   };
