@@ -2,7 +2,7 @@
  * What people install keeps the promise: processes with the README's lines and all defaults, half of them on each client, spend from one Redis at the
  * same moment, from a cold start, on a machine that others keep busy. Together they are allowed exactly the limit, under every algorithm.
  *
- *     node faults/installed.mjs [--runs 50] [--busy 4] [--latency 0,5,60,120] [--idle 60]
+ *     node faults/installed.mjs --help
  */
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -104,6 +104,19 @@ export function inexact(rounds) {
   );
 }
 
+const HELP = `node faults/installed.mjs [options]
+
+${PROCESSES} processes with redisStore(client) and all defaults, half of them on ioredis and half on node-redis, ask ${ATTEMPTS} times each at the same moment under
+${POLICIES.length} policies with a limit of ${LIMIT}: from a cold start on an empty server, after SCRIPT FLUSH, and once more. Each time exactly ${LIMIT} must be allowed in all.
+
+  --runs N         cold starts for each latency (10)
+  --busy N         processes that only burn time beside them (4)
+  --latency LIST   milliseconds to Redis and back (0,5,60,120)
+  --idle SECONDS   one more round after so long without a question (0: none)
+  --help           this text
+
+A line for each count that is not ${LIMIT}, one for each latency, and exit code 1 if there was any.`;
+
 async function main() {
   const { values } = parseArgs({
     options: {
@@ -111,8 +124,13 @@ async function main() {
       busy: { type: 'string', default: '4' },
       latency: { type: 'string', default: '0,5,60,120' },
       idle: { type: 'string', default: '0' },
+      help: { type: 'boolean', default: false },
     },
   });
+  if (values.help) {
+    console.log(HELP);
+    return;
+  }
   const { runnerImport } = await import('vite');
   const { module: servers } = await runnerImport(SERVERS);
   const stopBusy = keepBusy(Number(values.busy));

@@ -3,17 +3,17 @@
  * (health, local fallback), and that says "no" again without asking (deny cache). `raw: true` is the bare store.
  */
 import { layered } from '../layers/layered.ts';
-import { type Duration, parseDuration } from '../model/duration.ts';
-import { Kind, SluiceError } from '../model/errors.ts';
-import { checkCount, checkFlag, checkOptionNames, invalidOption } from '../model/options.ts';
+import type { Duration } from '../model/duration.ts';
+import { checkFlag, checkOptionNames } from '../model/options.ts';
 import type { Place, Store } from '../model/store.ts';
 import { watchOf } from '../redis/clients/client-watch.ts';
 import type { Connection } from '../redis/clients/connection.ts';
 import { RedisHealth } from '../redis/health.ts';
 import { DEFAULT_PREFIX } from '../redis/keys.ts';
 import { type RedisStoreOptions, redisStoreOver } from '../redis/redis-store.ts';
-import { type RunScript, type SendCommand, scriptRunner } from '../redis/run-script.ts';
+import { type RunScript, scriptRunner } from '../redis/run-script.ts';
 import { announcer } from './announce.ts';
+import { waiting } from './replicas.ts';
 import {
   type BreakerOptions,
   checkLayerOptions,
@@ -43,8 +43,6 @@ export interface RedisOptions extends RedisStoreOptions, LayerOptions {
   /** Answers only once so many replicas have the decision (`WAIT`), so that a failover forgets nothing. One more round trip. Default: none. */
   readonly wait?: WaitForReplicas | undefined;
 }
-
-const DEFAULT_WAIT = '100ms';
 
 /** What differs between the functions that people call. */
 interface Preset {
@@ -101,32 +99,4 @@ function healthOf(connection: Connection, options: RedisOptions, { name, silence
   });
   watchOf(connection.client).onFailure((error) => health.clientFailed(error));
   return health;
-}
-
-/** Answers once enough replicas have confirmed. */
-function waiting(
-  run: RunScript,
-  send: SendCommand,
-  { canWait }: Connection,
-  wait: WaitForReplicas | undefined,
-): RunScript {
-  if (wait === undefined) return run;
-  const replicas = checkCount(wait.replicas, 'redisStore.wait.replicas');
-  const timeoutMs = Math.ceil(parseDuration(wait.timeout ?? DEFAULT_WAIT, 'redisStore.wait.timeout'));
-  if (!canWait)
-    throw invalidOption(
-      'redisStore.wait',
-      'none: an ioredis Cluster cannot send WAIT to one of its servers',
-      new Kind('one'),
-    );
-  return async (script, keys, args) => {
-    const reply = await run(script, keys, args);
-    const confirmed = Number(await send(['WAIT', String(replicas), String(timeoutMs)], keys[0] ?? ''));
-    if (confirmed >= replicas) return reply;
-    throw new SluiceError({
-      code: 'SLUICE_TIMEOUT',
-      path: 'store',
-      message: `Only ${confirmed} of ${replicas} replicas confirmed the decision within ${timeoutMs} ms. It was counted all the same.`,
-    });
-  };
 }

@@ -78,6 +78,10 @@ export function batchedAttempts(
     const attempts = waiting;
     waiting = [];
     const isSending = calls.length > 0;
+    if (attempts.length === 1 && !isSending) {
+      send(attempts);
+      return;
+    }
     for (const group of groups(attempts, bySlot)) {
       const size = most === 1 ? 1 : Math.min(MOST_EVER, Math.max(most, Math.ceil(group.length / CALLS_AT_ONCE)));
       if (group.length <= size) calls.push(group);

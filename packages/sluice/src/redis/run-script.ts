@@ -24,15 +24,18 @@ export type SendCommand = (words: string[], key: string) => Promise<unknown>;
  */
 export function scriptRunner(send: SendCommand): RunScript {
   checkRunner(send, 'scriptRunner(send)', 'a function that sends a command');
-  return async ({ source, sha1 }, keys, args) => {
-    const words = [String(keys.length), ...keys, ...args];
+  return ({ source, sha1 }, keys, args) => {
     const key = keys[0] ?? '';
+    const sent = (command: string, script: string): Promise<unknown> =>
+      send([command, script, String(keys.length), ...keys, ...args], key);
     try {
-      return await send(['EVALSHA', sha1, ...words], key);
+      return sent('EVALSHA', sha1).catch((error: unknown) => {
+        // Nothing ran, so nothing was spent: sending it whole is no retry of an attempt. It also teaches the server the script.
+        if (!isNoScript(error)) throw error;
+        return sent('EVAL', source);
+      });
     } catch (error) {
-      // Nothing ran, so nothing was spent: sending it whole is no retry of an attempt. It also teaches the server the script.
-      if (!isNoScript(error)) throw error;
-      return await send(['EVAL', source, ...words], key);
+      return Promise.reject(error);
     }
   };
 }

@@ -149,25 +149,17 @@ class Node {
     } catch (error) {
       throw this.#failed(error);
     }
-    return either<T, MaybePromise<T>>(
-      reply,
-      (value) => {
-        this.#succeeded();
-        return value;
-      },
-      (promise) => this.#wait(promise),
-    );
+    return either<T, MaybePromise<T>>(reply, this.#succeeded, this.#wait);
   }
 
-  #wait<T>(reply: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
+  readonly #wait = <T>(reply: Promise<T>): Promise<T> =>
+    new Promise((resolve, reject) => {
       const pending: Pending = { since: this.#ran, reject };
       this.#watch(pending);
       reply.then(
         (value) => {
           this.#settled(pending);
-          this.#succeeded();
-          resolve(value);
+          resolve(this.#succeeded(value));
         },
         (error: unknown) => {
           const isPending = this.#settled(pending);
@@ -175,12 +167,12 @@ class Node {
         },
       );
     });
-  }
 
-  #succeeded(): void {
+  readonly #succeeded = <T>(value: T): T => {
     this.#hasSucceeded = true;
     this.#failures = 0;
-  }
+    return value;
+  };
 
   #watch(pending: Pending): void {
     this.#pending.add(pending);

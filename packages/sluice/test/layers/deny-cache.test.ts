@@ -282,12 +282,12 @@ describe('forgets', () => {
 
 test('more keys changed than are remembered: taken for changed', () => {
   const recent = new RecentKeys();
-  const since = recent.moment;
+  const since = recent.noted;
   for (let index = 0; index < 256; index += 1) recent.note(`${index}`);
   expect([recent.has('0', since), recent.has('255', since), recent.has('256', since)]).toEqual([true, true, false]);
   recent.note('one more');
   expect(recent.has('256', since)).toBe(true);
-  expect(recent.has('256', recent.moment)).toBe(false);
+  expect(recent.has('256', recent.noted)).toBe(false);
 });
 
 describe('is bounded', () => {

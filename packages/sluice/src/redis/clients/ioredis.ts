@@ -47,7 +47,8 @@ export function connectionOf(client: IoredisClient): Connection {
 export function senderOf(client: IoredisClient): SendCommand {
   checkClient(client, 'ioredis', 'a Redis or Cluster');
   const once = sendingOnce(client);
-  return ([command = '', ...args]) => once.call(command, ...args);
+  const { call } = once;
+  return (words) => call.apply(once, words as [string, ...string[]]);
 }
 
 /**
