@@ -47,9 +47,12 @@ export interface MemoryStore extends Store {
   stats(): MemoryStoreStats;
   /**
    * Takes over what another store has said of a key, for a fallback that is to go on from there: so much is left, and in so many
-   * microseconds everything has come back. `blockedFor` microseconds the key is blocked; 0 when it is not. It said so `ago` microseconds ago.
+   * microseconds everything has come back. `blockedFor` microseconds the key is blocked; 0 when it is not. It said so at `at` on
+   * this store's clock, in microseconds; just now if that is left out.
    */
-  restore(key: string, policy: Policy, remaining: number, resetAfter: number, blockedFor: number, ago?: number): void;
+  restore(key: string, policy: Policy, remaining: number, resetAfter: number, blockedFor: number, at?: number): void;
+  /** What time it is for this store. */
+  readonly clock: Clock;
 }
 
 const DEFAULT_MAX_KEYS = 1_000_000;
@@ -89,8 +92,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     place: { isShared: false },
     ask: Object.assign(ask, { under }),
     stats: () => states.stats(),
-    restore(key, policy, remaining, resetAfter, blockedFor, ago = 0) {
-      restore(states, key, ruleOf(policy), remaining, resetAfter, blockedFor, readMicros(clock) - ago);
+    clock,
+    restore(key, policy, remaining, resetAfter, blockedFor, at = readMicros(clock)) {
+      restore(states, key, ruleOf(policy), remaining, resetAfter, blockedFor, at);
     },
   };
 }

@@ -10,7 +10,7 @@
  * be true. And what the store has lent is given back only there: a refund is never carried out on the fallback, because the store may
  * have done it, or may still do it.
  */
-import { type Clock, checkClock, monotonicClock, systemClock } from '../../model/clock.ts';
+import { type Clock, checkClock, systemClock } from '../../model/clock.ts';
 import { type Duration, parseDuration, toMicros } from '../../model/duration.ts';
 import { inBackground, type MaybePromise, proceed } from '../../model/maybe-promise.ts';
 import { checkFlag, checkOptionNames, invalidOption } from '../../model/options.ts';
@@ -167,8 +167,7 @@ function checkOptions(options: FallbackOptions): Settings {
       : 'the fallback store';
   return {
     instead: part === 1 ? (question) => target.ask(question) : sharing(target, policyPart, retryMs / 1e3),
-    notes: () =>
-      isRestorable(target) ? new Notes(target, policyPart, part, options.clock ?? monotonicClock) : undefined,
+    notes: () => (isRestorable(target) ? new Notes(target, policyPart, part) : undefined),
     isBack,
     outages: () => new Outages(clock, options, warn, words),
   };

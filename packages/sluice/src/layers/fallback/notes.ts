@@ -13,18 +13,19 @@ import { checksIn, type PartOf } from './share.ts';
 
 /** A store that can take over what another has said of a key: the memory store. */
 export interface Restorable extends Store {
-  restore(key: string, policy: Policy, remaining: number, resetAfter: number, blockedFor: number, ago: number): void;
+  restore(key: string, policy: Policy, remaining: number, resetAfter: number, blockedFor: number, at: number): void;
+  readonly clock: Clock;
 }
 
 export function isRestorable(store: Store): store is Restorable {
-  return 'restore' in store;
+  return 'restore' in store && 'clock' in store;
 }
 
 interface Note {
   policy: Policy;
   cost: number;
   said: Said;
-  /** Microseconds on the clock of this layer. */
+  /** Microseconds on the memory store's clock. */
   at: number;
   /** What was said of the same key under another policy. */
   readonly next: Note | undefined;
@@ -44,20 +45,18 @@ export class Notes {
   readonly #to: Restorable;
   readonly #part: PartOf;
   readonly #share: number;
-  readonly #clock: Clock;
   readonly #byKey = new Map<string, Note>();
 
-  constructor(to: Restorable, part: PartOf, share: number, clock: Clock) {
+  constructor(to: Restorable, part: PartOf, share: number) {
     this.#to = to;
     this.#part = part;
     this.#share = share;
-    this.#clock = clock;
   }
 
   /** The store has answered. */
   note(question: Question, answer: Answer): void {
     if (answer.source !== 'store') return;
-    const now = readMicros(this.#clock);
+    const now = readMicros(this.#to.clock);
     if (question.verb === 'attempt' && question.and.length === 0) {
       this.#noteOne(question.key, question.policy, question.cost, answer, now);
       return;
@@ -94,15 +93,13 @@ export class Notes {
     const first = this.#byKey.get(key);
     if (first === undefined) return;
     this.#byKey.delete(key);
-    const now = readMicros(this.#clock);
-    for (let note: Note | undefined = first; note !== undefined; note = note.next) this.#restore(key, note, now);
+    for (let note: Note | undefined = first; note !== undefined; note = note.next) this.#restore(key, note);
   }
 
-  #restore(key: string, { policy, cost, said, at }: Note, now: number): void {
+  #restore(key: string, { policy, cost, said, at }: Note): void {
     const remaining = Math.floor(said.remaining * this.#share);
     const blockedFor = blockOf(said, ruleOf(policy), cost);
-    const ago = Math.max(0, now - at);
-    this.#to.restore(key, this.#part(policy), remaining, exactMicros(said.resetAfter), blockedFor, ago);
+    this.#to.restore(key, this.#part(policy), remaining, exactMicros(said.resetAfter), blockedFor, at);
   }
 }
 
