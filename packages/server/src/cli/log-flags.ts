@@ -11,6 +11,7 @@ import { type Terminal, UsageError } from './terminal.ts';
 export const LOG_FLAGS = {
   format: { type: 'string' },
   field: { type: 'string', multiple: true },
+  where: { type: 'string', multiple: true },
   key: { type: 'string' },
   cost: { type: 'string' },
   window: { type: 'string' },
@@ -23,7 +24,8 @@ export const LOG_HELP = `  FILE             an access log, a folder of them, or 
                    sluice, json, csv, or the log_format of your server: '$remote_addr [$time_local] "$request" $http_x_api_key'.
                    Without it the format is recognised from the first lines
   --field NAME=X   what a field is called in the log: time=TIMESTAMP, ip=client.address; may be repeated
-  --key KEY        who is a client: ip (default), user, host, route, everyone or field:NAME; 'ip + route' is one client for each
+  --where NAME=X   only lines whose field has this value: policy=api, method=POST; may be repeated
+  --key KEY        who is a client: ip (default; of a recording of Sluice its key), user, host, route, everyone or field:NAME; 'ip + route' is one client for each
                    pair, 'user | ip' takes the first that a line has
   --cost FIELDS    the cost of a request: a field, or several with + between; without it every request costs 1
   --window TIME    how late a line may come in the log; 5m by default. Later ones are counted
@@ -45,7 +47,8 @@ export function logOptions(flags: Arguments): Omit<LogOptions, 'input'> {
   return {
     key,
     format: flags.text('format'),
-    fields: Object.fromEntries(flags.texts('field').map(fieldOf)),
+    fields: Object.fromEntries(flags.texts('field').map((text) => pairOf('field', text))),
+    where: Object.fromEntries(flags.texts('where').map((text) => pairOf('where', text))),
     cost: flags
       .text('cost')
       ?.split('+')
@@ -59,10 +62,12 @@ export function workersFor(bytes: number): number {
   return bytes > LARGE_BYTES ? Math.min(availableParallelism(), MOST_WORKERS) : 1;
 }
 
-function fieldOf(text: string): readonly [string, string] {
-  const [, name, value] = /^(\w[\w-]*)=(.+)$/.exec(text) ?? [];
+function pairOf(flag: string, text: string): readonly [string, string] {
+  const [, name, value] = /^(\w[\w.-]*)=(.+)$/.exec(text) ?? [];
   if (name === undefined || value === undefined) {
-    throw new UsageError(`expected --field NAME=FIELD, such as time=TIMESTAMP, got ${JSON.stringify(text)}`);
+    throw new UsageError(
+      `--${flag}: expected NAME=VALUE, such as ${flag === 'field' ? 'time=TIMESTAMP' : 'policy=api'}, got ${JSON.stringify(text)}`,
+    );
   }
   return [name, value];
 }

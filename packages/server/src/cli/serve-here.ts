@@ -2,6 +2,7 @@
 import type { Config } from '../config/config.ts';
 import { type Lab, openLab } from '../lab/lab.ts';
 import { findPage } from '../lab/page.ts';
+import { type Recorder, recorder } from '../log-files/recorder.ts';
 import type { Crew } from '../service/crew.ts';
 import { errorText, type Log } from '../service/log.ts';
 import type { Metrics } from '../service/metrics.ts';
@@ -30,12 +31,15 @@ export interface ServingHere {
   readonly lab: Lab | undefined;
   readonly listening: Listening;
   readonly openGrpc: OpenGrpc;
+  /** Writes what is left to record. */
+  endRecord(): Promise<void>;
 }
 
 /** Rejects with a sentence. */
 export async function openServing(options: ServeOptions, around: Surroundings): Promise<ServingHere> {
   const { metrics, log, crew, storeOptions, beside = (lab) => lab } = around;
-  const store = await openStore({ ...options, ...storeOptions }, metrics, log);
+  const record = options.record && recorder({ ...options.record, onProblem: (message) => log.error(message) });
+  const store = recorded(await openStore({ ...options, ...storeOptions }, metrics, log), record);
   const lab = options.hasLab ? await openLab({ ...options, page: await findPage() }, log) : undefined;
   const config = around.config();
   const service = createService({ ...options, config, store, metrics, log, crew, beside: lab && beside(lab) });
@@ -50,7 +54,15 @@ export async function openServing(options: ServeOptions, around: Surroundings): 
     throw listenError(error, options);
   });
   const listening = { ...addresses, store: store.description, hasLab: lab?.hasPage === true };
-  return { service, store, lab, listening, openGrpc };
+  return { service, store, lab, listening, openGrpc, endRecord: async () => record?.close() };
+}
+
+/** Outermost: what is recorded is what came. */
+function recorded(open: OpenStore, record: Recorder | undefined): OpenStore {
+  if (record === undefined) return open;
+  const store = record.layer(open.store);
+  const hurried = open.hurried && open.hurried !== open.store ? record.layer(open.hurried) : store;
+  return { ...open, store, hurried };
 }
 
 const LISTEN_ERRORS: Readonly<Record<string, (options: ServeOptions) => string>> = {

@@ -4,6 +4,7 @@ import type { Duration } from 'sluice';
 import { deadline } from 'sluice/layers';
 import { type EnvoySettings, readSettings } from '../envoy/settings.ts';
 import type { TlsFiles } from '../files/tls.ts';
+import type { RecorderOptions } from '../log-files/recorder.ts';
 import type { Fallback } from '../service/open-store.ts';
 import type { Protection } from '../service/token.ts';
 import { type Arguments, type Flags, oneOf, wholeNumber } from './command.ts';
@@ -30,6 +31,10 @@ export const SERVE_FLAGS = {
   workers: { type: 'string', variable: 'SLUICE_WORKERS' },
   'log-requests': { type: 'boolean', variable: 'SLUICE_LOG_REQUESTS' },
   'no-lab': { type: 'boolean', variable: 'SLUICE_NO_LAB' },
+  record: { type: 'string', variable: 'SLUICE_RECORD' },
+  'record-size': { type: 'string', variable: 'SLUICE_RECORD_SIZE' },
+  'record-files': { type: 'string', variable: 'SLUICE_RECORD_FILES' },
+  'record-keys': { type: 'string', variable: 'SLUICE_RECORD_KEYS' },
   json: { type: 'boolean' },
 } as const satisfies Flags;
 
@@ -53,6 +58,8 @@ export interface ServeOptions extends Partial<RedisTarget> {
   readonly workers: number;
   readonly logRequests: boolean;
   readonly hasLab: boolean;
+  /** Where attempts are recorded. */
+  readonly record: RecordOptions | undefined;
   readonly json: boolean;
 }
 
@@ -78,7 +85,26 @@ export async function readOptions(flags: Arguments, { environment }: Terminal): 
     ...readProtection(flags, environment),
     logRequests: flags.has('log-requests'),
     hasLab: !flags.has('no-lab'),
+    record: readRecord(flags),
     json: flags.has('json'),
+  };
+}
+
+/** What is recorded of attempts, and how much of it. */
+export type RecordOptions = Pick<RecorderOptions, 'file' | 'maxBytes' | 'maxFiles' | 'keys'>;
+
+function readRecord(flags: Arguments): RecordOptions | undefined {
+  const file = flags.text('record');
+  const besides = ['record-size', 'record-files', 'record-keys'].find((flag) => flags.text(flag) !== undefined);
+  if (file === undefined) {
+    if (besides === undefined) return undefined;
+    throw new UsageError(`--${besides}: expected --record FILE beside it, got none`);
+  }
+  return {
+    file,
+    maxBytes: wholeNumber('record-size', flags.text('record-size') ?? '100', [1, 1e6]) * 2 ** 20,
+    maxFiles: wholeNumber('record-files', flags.text('record-files') ?? '4', [0, 1000]),
+    keys: oneOf('record-keys', flags.text('record-keys'), ['plain', 'hash']),
   };
 }
 

@@ -52,6 +52,11 @@ ${REDIS_HELP}
   --workers N         how many processes answer on the port: a number, or auto, one for each core, at most 8. Auto by default on
                       Redis; without Redis there is one (SLUICE_WORKERS)
   --log-requests      a line in the log for each request (SLUICE_LOG_REQUESTS)
+  --record FILE       writes every attempt to a file that sluice backtest reads: time, policy, key, cost (SLUICE_RECORD). When it is full,
+                      it goes to FILE.1, and so on
+  --record-size MB, --record-files N   how large a file gets, and how many older ones are kept; 100 and 4 by default
+                      (SLUICE_RECORD_SIZE, SLUICE_RECORD_FILES)
+  --record-keys HOW   plain, or hash: keys are not readable then; plain by default (SLUICE_RECORD_KEYS)
   --no-lab            without the lab: no page at /, and nothing under /api (SLUICE_NO_LAB)
   --json              says as JSON where it listens and what it limits
 
@@ -110,7 +115,7 @@ interface Started {
 async function startHere({ options, log, config, found }: Serving): Promise<Started> {
   const metrics = new Metrics();
   if (found !== undefined) metrics.envoy.loaded();
-  const { service, store, lab, listening, openGrpc } = await openServing(options, {
+  const { service, store, lab, listening, openGrpc, endRecord } = await openServing(options, {
     config: () => config,
     metrics,
     log,
@@ -122,6 +127,7 @@ async function startHere({ options, log, config, found }: Serving): Promise<Star
     async drain(timeoutMs) {
       await service.drain(timeoutMs);
       lab?.close();
+      await endRecord();
     },
   };
 }

@@ -152,15 +152,16 @@ class ServingWorker {
 
   /** Answered when nothing is left; the store stays open until nobody needs it. */
   #drain(timeoutMs: number): Promise<void> {
-    const { service, lab } = this.#here();
+    const { service, lab, endRecord } = this.#here();
     return new Promise((resolve) => {
       const drained = service.drain(timeoutMs, () => {
         resolve();
         return this.#ended;
       });
-      void drained.then(() => {
+      void drained.then(async () => {
         clearInterval(this.#timer);
         lab?.close();
+        await endRecord();
         cluster.worker?.disconnect();
       });
     });

@@ -20,6 +20,8 @@ export interface LogOptions extends FormatOptions, ReadOptions {
   readonly key?: string | undefined;
   /** Fields whose sum is what a request costs. Default: every request costs 1. */
   readonly cost?: readonly string[] | undefined;
+  /** Only lines whose fields are these: `{ policy: 'api' }`. */
+  readonly where?: Readonly<Record<string, string>> | undefined;
   /** Milliseconds that a line may come later than lines with later times. Default: 5 minutes. */
   readonly window?: number | undefined;
   /** Threads that read lines. Default: one, and one for each core (at most 4) where a file is large. */
@@ -112,8 +114,8 @@ function scenariosOf({ scenario, bounds }: Reported) {
 
 /** A config needs the words of each line, so it is read here. */
 export function parserOf(has: RowColumns, options: LogOptions, config?: ConfigScenario): Parser {
-  const { key = 'ip', cost, format, fields, workers = 1 } = options;
-  const parse: ParseOptions = { key, cost, format, fields, routes: has.routes, lines: has.lines };
+  const { key = 'ip', cost, format, fields, where, workers = 1 } = options;
+  const parse: ParseOptions = { key, cost, format, fields, where, routes: has.routes, lines: has.lines };
   const seed = randomInt(2 ** 31);
   if (workers <= 1 || config !== undefined) return parserHere(parse, seed, config?.reader);
   return parserPool(Math.min(workers, availableParallelism() * 4), parse, seed);

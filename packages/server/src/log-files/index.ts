@@ -15,5 +15,6 @@ export type { FormatOptions } from '../logs/recognize.ts';
 export { type BacktestOptions, type BacktestReport, backtest, type DeniedLine, type LogOptions } from './backtest.ts';
 export { ConfigScenario } from './config-scenario.ts';
 export type { Progress, ReadOptions, ReadResult } from './read-logs.ts';
+export { type Recorder, type RecorderOptions, recorder } from './recorder.ts';
 export { reportHtml } from './report-html.ts';
 export { type SecondHalf, type SuggestOptions, type SuggestReport, suggest, type Tried } from './suggest.ts';

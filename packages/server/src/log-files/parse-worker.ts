@@ -1,6 +1,6 @@
 /** What a worker of `sluice backtest` does: reads blocks, and hands the rows on without copying them twice. */
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import { parseKeyPlan } from '../logs/log-keys.ts';
+import { planFor } from '../logs/log-keys.ts';
 import { BlockReader } from '../logs/parse-block.ts';
 import { formatOf } from '../logs/recognize.ts';
 import { newTables } from '../logs/request-reader.ts';
@@ -17,7 +17,7 @@ export function work(port: MessagePort = parentPort!): void {
       const { log, lines, options, seed } = message;
       if (readers.length === 0) tables = newTables(seed);
       const format = formatOf(lines, options);
-      readers[log] = new BlockReader({ ...options, format, key: parseKeyPlan(options.key), tables });
+      readers[log] = new BlockReader({ ...options, format, key: planFor(options.key, format.name), tables });
       return;
     }
     const block = readers[message.log]!.read(message.bytes);

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { KeyTable } from '../logs/key-table.ts';
 import type { FirstLines } from '../logs/known-formats.ts';
 import type { LineFormat } from '../logs/line-format.ts';
-import { parseKeyPlan } from '../logs/log-keys.ts';
+import { planFor } from '../logs/log-keys.ts';
 import { BlockReader, type ParsedBlock } from '../logs/parse-block.ts';
 import { type FormatOptions, formatOf } from '../logs/recognize.ts';
 import { newTables, OTHER_ROUTES, type SpendReader, type Tables } from '../logs/request-reader.ts';
@@ -16,6 +16,8 @@ export interface ParseOptions extends FormatOptions {
   readonly cost?: readonly string[] | undefined;
   readonly routes: boolean;
   readonly lines: boolean;
+  /** Only lines whose fields are these. */
+  readonly where?: Readonly<Record<string, string>> | undefined;
 }
 
 /** A block, and what its numbers mean here, where they are those of a worker. */
@@ -45,7 +47,7 @@ export function parserHere(options: ParseOptions, seed: number, spends?: SpendRe
     depth: 1,
     open(log, lines) {
       const format = formatOf(lines, options);
-      readers[log] = new BlockReader({ ...options, format, key: parseKeyPlan(options.key), tables, spends });
+      readers[log] = new BlockReader({ ...options, format, key: planFor(options.key, format.name), tables, spends });
       return format;
     },
     parse: async (log, bytes) => readers[log]!.read(bytes),

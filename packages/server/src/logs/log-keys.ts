@@ -30,6 +30,11 @@ function partOf(part: string): KeyPart {
   throw new FormatError(`expected a key of ${PARTS}, got ${JSON.stringify(part.slice(0, 60))}`);
 }
 
+/** The clients of a recording of Sluice are its keys; those of other logs are addresses, unless something else is asked for. */
+export function planFor(key: string, format: string): KeyPlan {
+  return parseKeyPlan(key === 'ip' && format === 'sluice' ? 'user' : key);
+}
+
 export function fieldsOfPlan(plan: KeyPlan): readonly string[] {
   return [...new Set(plan.flat().flatMap(({ field }) => (field === '' ? [] : [field])))];
 }

@@ -15,6 +15,8 @@ export interface ReaderOptions {
   readonly key: KeyPlan;
   /** Fields whose sum is the cost. Default: every request costs 1. */
   readonly cost?: readonly string[] | undefined;
+  /** Only lines whose fields are these; all others are skipped. */
+  readonly where?: Readonly<Record<string, string>> | undefined;
   /** Whether paths are counted too. */
   readonly routes: boolean;
   /** Whether the lines are kept with the rows. */
@@ -56,7 +58,7 @@ export interface BadLine {
 export interface LineCounts {
   /** All lines. */
   lines: number;
-  /** Empty lines and comments. */
+  /** Empty lines, comments, and lines that are not meant. */
   skipped: number;
   bad: number;
 }
@@ -87,15 +89,17 @@ export class RequestReader {
   readonly #costFields: readonly number[];
   readonly #fields: readonly string[];
   readonly #spends: SpendReader | undefined;
+  readonly #where: readonly (readonly [field: string, value: string])[];
 
   constructor(options: ReaderOptions) {
-    const { format, key, cost = [], routes, lines, tables = newTables(), spends } = options;
-    const wanted = ['time', ...fieldsOfPlan(key), ...cost, ...(spends?.fields(format) ?? [])];
+    const { format, key, cost = [], where = {}, routes, lines, tables = newTables(), spends } = options;
+    const wanted = ['time', ...fieldsOfPlan(key), ...cost, ...Object.keys(where), ...(spends?.fields(format) ?? [])];
     if (routes && hasField(format, 'path')) wanted.push('path');
     this.#fields = [...new Set(wanted)];
     this.#reader = format.reader(this.#fields);
     this.#spans = new Spans(this.#fields.length + 1);
     this.#pathField = routes ? this.#fields.indexOf('path') : -1;
+    this.#where = Object.entries(where);
     this.#costFields = cost.map((name) => this.#fields.indexOf(name));
     this.tables = tables;
     this.#spends = spends;
@@ -114,11 +118,16 @@ export class RequestReader {
       this.counts.lines += 1;
       spans.clear();
       const kind = end - start >= MOST_LINE_BYTES ? tooLong(spans) : this.#reader.read(bytes, start, end, spans);
-      if (kind === LINE.request) this.#row(bytes, start, end);
-      else if (kind === LINE.bad) this.#bad(bytes, start, end, spans.problem);
+      if (kind === LINE.bad) this.#bad(bytes, start, end, spans.problem);
+      else if (kind === LINE.request && (this.#where.length === 0 || this.#isMeant(bytes)))
+        this.#row(bytes, start, end);
       else this.counts.skipped += 1;
       start = next + 1;
     }
+  }
+
+  #isMeant(bytes: Uint8Array): boolean {
+    return this.#where.every(([field, value]) => this.#text(bytes, field) === value);
   }
 
   #row(bytes: Uint8Array, start: number, end: number): void {
