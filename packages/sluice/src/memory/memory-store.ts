@@ -185,7 +185,7 @@ class MemoryStates implements States {
       if (this.#untilSweep === 0) this.#sweep();
       if (table === undefined || table.isGone) table = this.#tableOf(rule, readMicros(clock));
       const shard = table.shardOf(key);
-      if (this.#blocks === 0 && rule.width > 0) {
+      if (this.#blocks === 0) {
         const decided = shard.attempt(table.hash, rule, table.indexOf(rule), cost, clock, step);
         if (decided !== undefined) return decided;
       }
@@ -193,7 +193,7 @@ class MemoryStates implements States {
     };
   }
 
-  /** The same of a key that is new or may be blocked, or whose state is a list. */
+  /** The same of a key that may be blocked, or for which there is no room yet. */
   #attempt(table: Table, key: string, rule: Rule, cost: number, now: number): Answer {
     const step = this.#step;
     const slot = table.findAgain();

@@ -21,6 +21,9 @@ const HASHES = 2 ** 32;
 /** Bytes of a list besides its numbers, about. */
 const LIST_BYTES = 48;
 
+/** Numbers in a list that is used again. */
+const MOST_REUSED = 16;
+
 /** The state that a rule is shown. Nothing here waits, so one serves all. */
 const STATE = /* @__PURE__ */ new Float64Array(MAX_WIDTH);
 
@@ -41,7 +44,7 @@ export class Shard {
   taken = 0;
   capacity = 0;
   /** The states themselves where they have no fixed width. */
-  declare readonly lists: (number[] | undefined)[] | undefined;
+  lists: (number[] | undefined)[] | undefined;
   /** By which of the table's rules a state was written, once there are several. */
   #rules: Uint8Array | undefined;
   readonly #held: Held;
@@ -104,7 +107,10 @@ export class Shard {
     const width = this.#width;
     const at = slot * (width + 2) + 2;
     let state: Numbers | undefined;
-    if (found >= 0 && numbers[at - 1]! > now) {
+    if (width === 0) {
+      if (isFull(this.#held)) return undefined;
+      state = this.listAt(slot, now);
+    } else if (found >= 0 && numbers[at - 1]! > now) {
       state = STATE;
       STATE[0] = numbers[at]!;
       if (width > 1) STATE[1] = numbers[at + 1]!;
@@ -116,13 +122,31 @@ export class Shard {
       const { next } = step;
       if (found < 0) this.claim(slot, low, high);
       numbers[at - 1] = now + step.resetAfter;
-      numbers[at] = next[0]!;
+      if (width > 0) numbers[at] = next[0]!;
+      else this.#writeList(slot, rule, state as number[] | undefined, step);
       if (width > 1) numbers[at + 1] = next[1]!;
       if (width > 2) numbers[at + 2] = next[2]!;
       if (width > 3) numbers[at + 3] = next[3]!;
       if (ruleIndex > 0 || this.#rules !== undefined) this.#setRule(slot, ruleIndex);
     }
     return answerOf(rule, now, step);
+  }
+
+  /**
+   * The list in a slot, which may be of another key that it means nothing for any more: to a rule that is the same as none, and it clears the list
+   * and uses it again, if it is short.
+   */
+  listAt(slot: number, now: number): number[] | undefined {
+    const list = this.lists![slot];
+    return list !== undefined && list.length > MOST_REUSED && this.forgetAt(slot) <= now ? undefined : list;
+  }
+
+  #writeList(slot: number, rule: Rule, list: number[] | undefined, step: Step): void {
+    const before = this.lists![slot];
+    const bytesBefore = bytesOf(before);
+    const after = rule.write!(list, step);
+    this.#held.bytes += bytesOf(after) - bytesBefore;
+    if (after !== before) this.lists![slot] = after;
   }
 
   /** The slot that a new hash may take: of a state that may be forgotten, or an empty one. */
@@ -144,7 +168,6 @@ export class Shard {
   /** Gives a free slot to this hash. */
   claim(slot: number, low: number, high: number): void {
     if (this.isEmpty(slot)) this.#count(1);
-    else this.setList(slot, undefined);
     this.#held.sweeps += 1;
     this.#setHash(slot, low, high);
   }
@@ -264,7 +287,8 @@ export class Shard {
     this.#numbers = new Float64Array(capacity * this.#stride);
     this.#words = new Int32Array(this.#numbers.buffer);
     this.#rules = undefined;
-    if (this.lists !== undefined) this.lists.length = 0;
+    // Filled, because V8 makes a hash table of a list with large holes.
+    if (this.lists !== undefined) this.lists = new Array(capacity).fill(undefined);
   }
 
   /** Takes a state over from another buffer. A method of its own, so that V8 compiles it early. */

@@ -108,8 +108,9 @@ export class Table {
 
   /** The state in a slot of the key that was found; undefined when there is none, or it means nothing any more. */
   stateAt(slot: number, now: number, shard = this.#shard): Numbers | undefined {
-    if (slot < 0 || shard.forgetAt(slot) <= now) return undefined;
-    if (this.width === 0) return shard.lists![slot];
+    if (slot < 0) return undefined;
+    if (this.width === 0) return shard.listAt(slot, now);
+    if (shard.forgetAt(slot) <= now) return undefined;
     shard.read(slot, this.#state);
     return this.#state;
   }
@@ -153,6 +154,7 @@ export class Table {
       this.findAgain();
     }
     const slot = this.#shard.freeSlot(low, now);
+    this.#shard.setList(slot, undefined);
     this.#shard.claim(slot, low, high);
     return slot;
   }
