@@ -27,6 +27,8 @@ export interface RunningService {
   readonly port: number;
   readonly service: Service;
   readonly clock: ManualClock;
+  /** For another service over the same states. */
+  readonly store: ServiceOptions['store'];
   readonly logs: Record<string, unknown>[];
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Reply>;
   get(path: string, headers?: Record<string, string>): Promise<Reply>;
@@ -44,17 +46,18 @@ export interface Reply {
 export async function startService(options: Partial<ServiceOptions> = {}): Promise<RunningService> {
   const clock = manualClock(1_000_000);
   const logs: Record<string, unknown>[] = [];
+  const store = options.store ?? memoryAt(clock);
   const service = createService({
     config: configOf(CONFIG),
-    store: memoryAt(clock),
     metrics: new Metrics(),
     log: jsonLog((line) => logs.push(JSON.parse(line))),
     ...options,
+    store,
   });
   const { port } = await service.listen(0, '127.0.0.1');
   const url = `http://127.0.0.1:${port}`;
   return {
-    ...{ url, port, service, clock, logs },
+    ...{ url, port, service, clock, logs, store },
     post: (path, body, headers = {}) =>
       ask(url + path, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), headers }),
     get: (path, headers = {}) => ask(url + path, { headers }),

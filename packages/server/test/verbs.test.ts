@@ -1,9 +1,7 @@
 /** The API over a real socket: what each verb does, one at a time and several at once. */
-import { request } from 'node:http';
-import { createLimiter, fixedWindow, memoryStore } from 'sluice';
+import { memoryStore } from 'sluice';
 import { fallback, layered } from 'sluice/layers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Holds } from '../src/service/holds.ts';
 import { configOf, type RunningService, startService } from './support.ts';
 
 let running: RunningService;
@@ -158,22 +156,6 @@ test('several at once: each has its own answer, in order', async () => {
   ]);
 });
 
-/** From another address of this machine. */
-function reserveFrom(port: number, localAddress: string, authorization: string, body: object) {
-  return new Promise<{ status: number; body: { message?: string } }>((resolve, reject) => {
-    const headers = { 'content-type': 'application/json', authorization };
-    request({ port, localAddress, host: '127.0.0.1', method: 'POST', path: '/v1/reserve', headers }, (response) => {
-      let text = '';
-      response.on('data', (chunk) => {
-        text += chunk;
-      });
-      response.on('end', () => resolve({ status: response.statusCode!, body: JSON.parse(text) }));
-    })
-      .on('error', reject)
-      .end(JSON.stringify(body));
-  });
-}
-
 describe('holds', () => {
   const reserve = (more: object = {}) => running.post('/v1/reserve', { policy: 'api', key: 'a', cost: 8, ...more });
 
@@ -184,20 +166,61 @@ describe('holds', () => {
     expect(settled.body).toMatchObject({ changed: 3, missing: 0, expired: false, remaining: 5 });
   });
 
-  test('are counted as long as they can be settled', async () => {
-    const limiter = createLimiter({ policy: fixedWindow({ limit: 9, window: '1d' }) });
-    const holds = new Holds({ most: 9, mostPerCaller: 9 });
-    for (const ttlMs of [1, 3_600_000]) await holds.add('ann', ttlMs, () => limiter.reserve('a'));
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    expect(holds.size).toBe(1);
+  test('are settled once, at any server with the same store', async () => {
+    const other = await startService({ store: running.store });
+    const { body } = await reserve();
+    const settled = await other.post('/v1/settle', { hold: body.hold, actual: 0 });
+    expect(settled).toMatchObject({ status: 200, body: { changed: 8, remaining: 10 } });
+    for (const { post } of [running, other]) {
+      const again = await post('/v1/settle', { hold: body.hold, actual: 0 });
+      expect(again).toMatchObject({ status: 409, body: { error: 'SLUICE_HOLD_SETTLED' } });
+    }
+    expect((await other.post('/v1/peek', { policy: 'api', key: 'a' })).body.remaining).toBe(10);
+    await other.stop();
   });
 
-  test('are settled once', async () => {
+  test('after their ttl nothing is given back, and the answer says so', async () => {
+    const { body } = await reserve({ policy: 'daily', ttl: 5 });
+    running.clock.advance(5000);
+    const late = await running.post('/v1/settle', { hold: body.hold, actual: 0 });
+    expect(late).toMatchObject({ status: 200, body: { expired: true, changed: 0, remaining: 12 } });
+  });
+
+  test('nobody gains by altering one', async () => {
+    const inline = { algorithm: 'token-bucket', name: 'mine', capacity: 100, refillRate: 1 };
+    await running.post('/v1/attempt', { policy: 'api', key: 'a', cost: 9 });
+    const { body } = await running.post('/v1/reserve', { policy: inline, key: 'a', cost: 9 });
+    const [token, asked] = JSON.parse(Buffer.from(body.hold, 'base64url').toString());
+    const parts = JSON.parse(Buffer.from(token, 'base64url').toString());
+    const settle = (change: (parts: unknown[]) => void, more: object) => {
+      const copy = structuredClone(parts);
+      change(copy);
+      const text = JSON.stringify([Buffer.from(JSON.stringify(copy)).toString('base64url'), { ...asked, ...more }]);
+      return running.post('/v1/settle', { hold: Buffer.from(text).toString('base64url'), actual: 0 });
+    };
+    const rename = (copy: unknown[]) => {
+      (copy[5] as unknown[][])[0]![0] = 'api';
+    };
+    expect((await settle(rename, { policy: 'api' })).status).toBe(409);
+    const enlarge = (copy: unknown[]) => {
+      (copy[5] as unknown[][])[0]![2] = 90;
+    };
+    expect((await settle(enlarge, {})).status).toBe(409);
+    const move = (copy: unknown[]) => {
+      copy[1] = 'b';
+    };
+    expect((await settle(move, {})).status).toBe(409);
+    expect((await running.post('/v1/peek', { policy: 'api', key: 'a' })).body.remaining).toBe(1);
+    expect((await settle(() => {}, {})).body).toMatchObject({ changed: 9 });
+  });
+
+  test('more than was reserved goes into debt, as far as is said and no further than the limit', async () => {
     const { body } = await reserve();
-    await running.post('/v1/settle', { hold: body.hold, actual: 0 });
-    const again = await running.post('/v1/settle', { hold: body.hold, actual: 0 });
-    expect(again).toMatchObject({ status: 404, body: { error: 'unknown_hold', path: 'hold' } });
-    expect(again.body.message).toMatch(/A hold lives in the server that made it: .*sessionAffinity/);
+    const wrong = await running.post('/v1/settle', { hold: body.hold, actual: 20, maxDebt: 11 });
+    expect(wrong).toMatchObject({ status: 400, body: { path: 'maxDebt' } });
+    const settled = await running.post('/v1/settle', { hold: body.hold, actual: 20, maxDebt: 5 });
+    expect(settled.body).toMatchObject({ changed: 7, missing: 5, remaining: 0 });
+    expect((await running.post('/v1/attempt', { policy: 'api', key: 'a' })).body.retryAfter).toBe(6);
   });
 
   test('denied holds nothing', async () => {
@@ -205,58 +228,11 @@ describe('holds', () => {
     expect((await reserve()).body).toMatchObject({ allowed: false, hold: null });
   });
 
-  test('of cost 0 hold nothing, take no place, and say what is left', async () => {
-    const small = await startService({ maxHolds: 1 });
+  test('of cost 0 hold nothing, and say what is left', async () => {
     const looks = Array(256).fill({ policy: 'api', key: 'a', cost: 0, ttl: 3600 });
-    const { body } = await small.post('/v1/reserve', looks);
+    const { body } = await running.post('/v1/reserve', looks);
     expect(new Set(body.map(({ hold }: { hold: unknown }) => hold))).toEqual(new Set([null]));
     expect(body[255]).toMatchObject({ allowed: true, remaining: 10, cost: 0 });
-    expect((await small.get('/metrics')).text).toContain('sluice_holds 0\n');
-    expect((await small.post('/v1/reserve', { policy: 'api', key: 'a' })).body.hold).toEqual(expect.any(String));
-    await small.stop();
-  });
-
-  test('one caller cannot take the places of others: neither by address nor by the token', async () => {
-    const small = await startService({ maxHolds: 5, maxHoldsPerCaller: 2, token: 'secret' });
-    const daily = { policy: 'daily', key: 'a', ttl: 3600 };
-    const from = (localAddress: string, authorization = '') =>
-      reserveFrom(small.port, localAddress, authorization, daily);
-    const statuses = async (count: number, ...caller: Parameters<typeof from>) =>
-      (await Promise.all(Array.from({ length: count }, () => from(...caller)))).map(({ status }) => status).sort();
-    expect(await statuses(4, '127.0.0.1')).toEqual([200, 200, 503, 503]);
-    // Whoever makes up tokens is still the same address.
-    expect(await statuses(2, '127.0.0.1', 'Bearer other')).toEqual([503, 503]);
-    expect(await statuses(1, '127.0.0.2')).toEqual([200]);
-    expect(await statuses(3, '127.0.0.1', 'Bearer secret')).toEqual([200, 200, 503]);
-    const full = await from('127.0.0.3');
-    expect([full.status, full.body.message]).toEqual([503, expect.stringMatching(/^There are 5 holds/)]);
-    expect((await from('127.0.0.1')).body.message).toMatch(/^You have 2 holds that are not settled/);
-    expect((await small.post('/v1/peek', { policy: 'daily', key: 'a' })).body.remaining).toBe(15);
-    await small.stop();
-  });
-
-  test('give their place back when they are settled, denied or fail', async () => {
-    const small = await startService({ maxHolds: 1 });
-    const subject = { policy: 'api', key: 'a' };
-    for (let time = 0; time < 3; time++) {
-      const { body } = await small.post('/v1/reserve', subject);
-      expect((await small.post('/v1/settle', { hold: body.hold, actual: 0 })).status).toBe(200);
-      expect((await small.post('/v1/reserve', { ...subject, cost: 99 })).body.hold).toBeNull();
-      expect((await small.post('/v1/reserve', { ...subject, cost: 2 ** 53 })).status).toBe(400);
-    }
-    await small.stop();
-  });
-
-  test('are bounded, and refused before anything is spent', async () => {
-    const small = await startService({ maxHolds: 2 });
-    const ask = () => small.post('/v1/reserve', { policy: 'api', key: 'a' });
-    const statuses = await Promise.all([ask(), ask(), ask(), ask()]);
-    expect(statuses.map(({ status }) => status).sort()).toEqual([200, 200, 503, 503]);
-    expect((await small.post('/v1/peek', { policy: 'api', key: 'a' })).body.remaining).toBe(8);
-    // Or whoever reserves and never settles fills the log, 256 lines at a time.
-    await small.post('/v1/reserve', Array(256).fill({ policy: 'api', key: 'b' }));
-    expect(small.logs).toEqual([]);
-    await small.stop();
   });
 });
 

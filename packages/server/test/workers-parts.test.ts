@@ -51,7 +51,7 @@ describe('sums', () => {
     first(both);
     second(both);
     const now = {
-      ...{ storeUp: true, serversAway: 0, holds: 0 },
+      ...{ storeUp: true, serversAway: 0 },
       process: { cpuSeconds: 1, residentBytes: 2, startedAt: 3 },
     };
     expect(metricsText(sum(one.counts(), other.counts()), now)).toBe(metricsText(both.counts(), now));

@@ -45,12 +45,13 @@ export interface Visitor {
   leave(): void;
 }
 
-/** Which worker has the connection is in the id of a hold. `policy` must have room. */
+/** Which worker has the connection it says itself. `policy` must have room. */
 export async function visit({ url }: ServingProcess, policy: string): Promise<Visitor> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const { body } = await send(url, '/v1/reserve', { policy, key: 'visitors', cost: 1 }, { agent });
+  const { body } = await send(url, '/healthz', undefined, { agent });
+  await send(url, '/v1/attempt', { policy, key: 'visitors', cost: 1 }, { agent });
   return {
-    worker: Number(String(body.hold).split('.')[1]),
+    worker: Number(body.worker),
     send: (path, content, headers) => send(url, path, content, headers === undefined ? { agent } : { agent, headers }),
     leave: () => agent.destroy(),
   };

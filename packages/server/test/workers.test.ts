@@ -116,7 +116,6 @@ describe('one limit', () => {
       const { text } = await visitor.send('/metrics');
       expect([valueIn(text, name('allowed')), valueIn(text, name('denied'))]).toEqual([LIMIT, ASKS - LIMIT]);
       expect([valueIn(text, 'sluice_workers'), valueIn(text, 'sluice_workers_silent')]).toEqual([2, 0]);
-      expect(valueIn(text, 'sluice_holds')).toBeGreaterThanOrEqual(2);
       const visits = valueIn(text, 'sluice_decisions_total{policy="visits",outcome="allowed"}');
       expect(valueIn(text, 'sluice_check_duration_seconds_count')).toBe(ASKS + visits);
       expect(valueIn(text, 'sluice_check_duration_seconds_bucket{le="+Inf"}')).toBe(ASKS + visits);
@@ -187,18 +186,17 @@ describe('one limit', () => {
 });
 
 describe('what lives in one process works whoever is asked', () => {
-  test('a hold is settled by way of another worker, once', async () => {
+  test('a hold is settled by another worker, once', async () => {
     const server = await start(['--config', config]);
     const [one, other] = await visitAll(server, 'visits');
     const reserve = async () =>
       (await one!.send('/v1/reserve', { policy: 'api', key: 'a', cost: 20 })).body.hold as string;
     const hold = await reserve();
-    expect(hold).toMatch(new RegExp(`\\.${one!.worker}$`));
     const settled = await other!.send('/v1/settle', { hold, actual: 5 });
     expect([settled.status, settled.body]).toMatchObject([200, { remaining: 45, changed: 15, expired: false }]);
     for (const visitor of [one!, other!]) {
       const again = await visitor.send('/v1/settle', { hold, actual: 5 });
-      expect([again.status, again.body.error, again.body.path]).toEqual([404, 'unknown_hold', 'hold']);
+      expect([again.status, again.body.error]).toEqual([409, 'SLUICE_HOLD_SETTLED']);
     }
     const wrong = await other!.send('/v1/settle', { hold: await reserve(), actual: 'x' });
     expect([wrong.status, wrong.body.path]).toEqual([400, 'actual']);
@@ -419,7 +417,7 @@ describe('a worker that dies', () => {
     }
     expect(allowedIn(await attempts(server, 'd', 20))).toBe(0);
     const lost = await others[0]!.send('/v1/settle', { hold, actual: 0 });
-    expect([lost.status, lost.body.error]).toEqual([404, 'unknown_hold']);
+    expect([lost.status, lost.body]).toMatchObject([200, { changed: 1, expired: false }]);
     for (const visitor of [...visitors, ...others]) visitor.leave();
   });
 

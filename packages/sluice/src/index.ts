@@ -1,11 +1,11 @@
 /** The library's front door: policies, the limiter, the embedded store. */
 export type { AcquireOptions } from './limiter/acquire.ts';
-export type { BlockOptions, ChangeResult, RefundOptions } from './limiter/changes.ts';
+export type { BlockOptions, ChangeResult, PenalizeOptions, RefundOptions } from './limiter/changes.ts';
 export type { AttemptOptions, ContextOption, PolicyChoice, PolicyOptions, WithContext } from './limiter/core.ts';
 export type { Cost, Costs } from './limiter/costs.ts';
 export type { EnterOptions, RunOptions } from './limiter/enter.ts';
 export type { AttemptEntry } from './limiter/entries.ts';
-export type { Hold, ReserveOptions, Settlement } from './limiter/hold.ts';
+export type { Estimate, Hold, ReservedCost, ReserveOptions, SettleOptions } from './limiter/hold.ts';
 export {
   type AttemptVerb,
   type HistoryOptions,
@@ -14,6 +14,7 @@ export {
   type LimiterSettings,
   limiterOver,
 } from './limiter/limiter.ts';
+export type { Settlement } from './limiter/settle.ts';
 export type { Sleep, Timers } from './limiter/sleep.ts';
 export {
   type MemoryStore,

@@ -2,7 +2,6 @@
 import { redisStore } from 'sluice/ioredis';
 import { deadline, layered } from 'sluice/layers';
 import { EMPTY_CONFIG } from '../config/config.ts';
-import { Holds } from '../service/holds.ts';
 import { toHttpError } from '../service/http-error.ts';
 import { liveLimits } from '../service/live-limits.ts';
 import { loadConfig } from '../service/load-config.ts';
@@ -41,7 +40,7 @@ export function askRedis(target: RedisTarget, paths: readonly string[], { enviro
       const bare = redisStore(client, { raw: true, prefix, hashKeys });
       const store = layered(bare, deadline({ timeout: TIMEOUT_MS }));
       const limits = liveLimits({ store }, new Metrics(), config);
-      return (await asked(verb, body, { limits, holds: NO_HOLDS, caller: 'cli' })) as Record<string, unknown>;
+      return (await asked(verb, body, { limits })) as Record<string, unknown>;
     });
   };
 }
@@ -55,9 +54,6 @@ async function asked(verb: VerbName, body: object, context: VerbContext): Promis
     throw status === 400 ? new UsageError(message) : error;
   }
 }
-
-/** A hold would end with the command. */
-const NO_HOLDS = new Holds({ most: 0, mostPerCaller: 0 });
 
 /** Connects, works, and leaves nothing open. */
 export async function onRedis<T>(target: RedisTarget, work: (client: RedisClient) => Promise<T>): Promise<T> {

@@ -87,8 +87,6 @@ class ServingWorker {
   async #help(question: Passed): Promise<unknown> {
     const { service, store, lab } = this.#here();
     switch (question.verb) {
-      case 'settle':
-        return service.settle(question.hold, question.actual);
       case 'forget-denials':
         return store.forgetDenials?.(question.keys);
       case 'lab':
@@ -177,8 +175,6 @@ class ServingWorker {
         const others = Array.from({ length: size }, (_, index) => index + 1).filter((other) => other !== id);
         return { counts: report.counts, reports: [report], workers: { count: size, silent: others } };
       },
-      settle: async (worker, hold, actual) =>
-        (await this.#pass(worker, { verb: 'settle', hold, actual })) as object | undefined,
     };
   }
 

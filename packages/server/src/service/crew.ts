@@ -2,8 +2,6 @@
  * What a service says of itself, and of the processes that answer beside it on the same port. Whoever of them is asked tells of all. A server
  * that is one process is a crew of one, without anybody to ask.
  */
-import type { Cost } from 'sluice';
-import type { Holds } from './holds.ts';
 import type { StoreState } from './live-store.ts';
 import type { LiveState } from './live-sums.ts';
 import { type Counts, type Metrics, type ProcessUse, processUse } from './metrics.ts';
@@ -13,7 +11,6 @@ import { isOfUse, type OpenStore } from './open-store.ts';
 export interface Report {
   readonly counts: Counts;
   readonly live: LiveState;
-  readonly holds: number;
   readonly isDraining: boolean;
   readonly process: ProcessUse;
   readonly store: {
@@ -49,25 +46,21 @@ export interface Crew {
   readonly size: number;
   /** Never rejects: what is missing is in the answer. */
   gather(seconds: number, own: () => Promise<Report>): Promise<Gathered>;
-  /** Settles a hold where it is. Undefined when that process is gone. */
-  settle(worker: number, hold: string, actual: Cost): Promise<object | undefined>;
 }
 
 export interface Reporting {
   readonly metrics: Metrics;
   readonly store: OpenStore;
-  readonly holds: Holds;
   readonly crew?: Crew | undefined;
   isDraining(): boolean;
 }
 
-export async function reportOf({ metrics, store, holds, isDraining }: Reporting, seconds: number): Promise<Report> {
+export async function reportOf({ metrics, store, isDraining }: Reporting, seconds: number): Promise<Report> {
   const isUp = await store.isUp();
   const problem = store.problem?.();
   return {
     counts: metrics.counts(),
     live: metrics.live.state(seconds),
-    holds: holds.size,
     isDraining: isDraining(),
     process: processUse(),
     store: {

@@ -36,7 +36,6 @@ export interface Looked {
   /** Servers of the store that are not asked for now, because they did not answer. */
   readonly serversAway: number;
   readonly process: ProcessUse;
-  readonly holds: number;
   /** Undefined where one process is the whole server. */
   readonly workers?: { readonly count: number; readonly silent: number } | undefined;
 }
@@ -177,7 +176,6 @@ export function metricsText(counts: Counts, now: Looked): string {
     ...family('sluice_breaker_open', 'gauge', 'Servers of the store that are given up for now.', [
       ['', now.serversAway],
     ]),
-    ...family('sluice_holds', 'gauge', 'Reservations that are not settled yet.', [['', now.holds]]),
     ...family('sluice_config_reloads_total', 'counter', 'Changes of the config file, by what became of them.', [
       ['{result="applied"}', reloads.applied],
       ['{result="rejected"}', reloads.rejected],

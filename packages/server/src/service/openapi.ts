@@ -154,7 +154,22 @@ const SCHEMAS: Schema = {
     ['key', 'policy'],
     { additionalProperties: false },
   ),
-  SettleAsk: object({ hold: { type: 'string' }, actual: COST }, ['hold', 'actual'], { additionalProperties: false }),
+  SettleAsk: object(
+    {
+      hold: {
+        type: 'string',
+        description: 'As reserve gave it. Any server with the same store and config can settle it.',
+      },
+      actual: { ...COST, default: undefined },
+      maxDebt: {
+        ...COST,
+        default: 0,
+        description: 'How far below empty, when more was used than reserved. At most the limit of each policy.',
+      },
+    },
+    ['hold', 'actual'],
+    { additionalProperties: false },
+  ),
   Decision: object(DECISION, Object.keys(DECISION)),
   Result: object(RESULT, RESULT_FIELDS),
   Changed: object({ ...RESULT, changed: NUMBER }, [...RESULT_FIELDS, 'changed']),
@@ -370,7 +385,13 @@ export const OPENAPI = {
     '/healthz': health(
       'Whether the process runs.',
       'application/json',
-      object({ healthy: { type: 'boolean' } }, ['healthy']),
+      object(
+        {
+          healthy: { type: 'boolean' },
+          worker: { type: 'integer', description: 'Which one has answered, where there are several.' },
+        },
+        ['healthy'],
+      ),
       {},
     ),
     '/readyz': health(

@@ -1,6 +1,5 @@
 /** What there is to ask: every route, what it is for, and who answers. The description at /openapi.json is held against this table. */
 import type { IncomingMessage } from 'node:http';
-import { byIp } from 'sluice/http';
 import { isPromise } from 'sluice/store';
 import type { EnvoySettings } from '../envoy/settings.ts';
 import { type Answer, json, jsonText, text } from './answer.ts';
@@ -16,7 +15,7 @@ import type { OpenStore } from './open-store.ts';
 import { numberIn, refuseOthers } from './query.ts';
 import { type BodyLimits, readJson } from './read-body.ts';
 import { resultsJson } from './result-json.ts';
-import type { Access, Guard, HasToken } from './token.ts';
+import type { Access, Guard } from './token.ts';
 import {
   attempt,
   block,
@@ -46,7 +45,6 @@ export interface RouteContext extends Omit<VerbContext, 'caller'> {
   isDraining(): boolean;
   readonly guard: Guard;
   readonly browsers: BrowserGuard;
-  readonly hasToken: HasToken;
   /** Told of errors that do not become the response's status. */
   onError(error: unknown): void;
 }
@@ -87,20 +85,8 @@ function verbRoute(
     access,
     async handle({ request }, context) {
       const body = await readJson(request, context.bodyLimits);
-      const answer = answerAll(verb, body, verbContext(request, context), context.onError);
+      const answer = answerAll(verb, body, context, context.onError);
       return jsonText(200, write(isPromise(answer) ? await answer : answer));
-    },
-  };
-}
-
-function verbContext({ headers, socket }: IncomingMessage, { limits, holds, hasToken }: RouteContext): VerbContext {
-  return {
-    limits,
-    holds,
-    // Only for those who reserve.
-    get caller() {
-      if (hasToken(headers.authorization)) return 'token';
-      return addressOf({ method: '', path: '', ip: socket.remoteAddress, header: () => undefined }) ?? 'nobody';
     },
   };
 }
@@ -108,7 +94,7 @@ function verbContext({ headers, socket }: IncomingMessage, { limits, holds, hasT
 /** One at a time: a list of them could be an answer of any size. */
 async function historyOf({ request, query }: Asked, context: RouteContext): Promise<Answer> {
   const question = request.method === 'POST' ? await readJson(request, context.bodyLimits) : historyIn(query);
-  return json(200, await history(question, '', verbContext(request, context)), { 'Cache-Control': 'no-store' });
+  return json(200, await history(question, '', context), { 'Cache-Control': 'no-store' });
 }
 
 function historyIn(query: URLSearchParams): object {
@@ -116,9 +102,6 @@ function historyIn(query: URLSearchParams): object {
   const texts = Object.fromEntries(['key', 'policy', 'plan'].map((name) => [name, query.get(name) ?? undefined]));
   return { ...texts, limit: numberIn(query, 'limit'), after: numberIn(query, 'after') };
 }
-
-/** One host has many addresses of IPv6: those of one network are one caller. What headers say of other addresses is not believed. */
-const addressOf = byIp();
 
 export const ROUTES: readonly Route[] = [
   verbRoute('/v1/attempt', 'use', attempt, resultsJson),
@@ -145,7 +128,7 @@ export const ROUTES: readonly Route[] = [
     openness: FOR_GATEWAYS,
     handle: (asked, { limits }) => checkRules(asked, limits),
   },
-  health('/healthz', async () => json(200, { healthy: true })),
+  health('/healthz', async (_, { crew }) => json(200, { healthy: true, ...(crew && { worker: crew.id }) })),
   health('/readyz', (_, context) => readiness(context)),
   ...ENVOY_ROUTES,
   { methods: ['GET'], path: '/metrics', access: 'use', handle: (_, context) => metricsAnswer(context) },
@@ -194,7 +177,6 @@ async function metricsAnswer(context: RouteContext): Promise<Answer> {
       residentBytes: reports.reduce((sum, { process }) => sum + process.residentBytes, 0),
       startedAt: Math.min(...reports.map(({ process }) => process.startedAt)),
     },
-    holds: reports.reduce((sum, { holds }) => sum + holds, 0),
     workers: workers && { count: workers.count, silent: workers.silent.length },
   });
   return text(200, body, 'text/plain; version=0.0.4; charset=utf-8');

@@ -5,7 +5,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TlsOptions } from 'node:tls';
-import type { Cost } from 'sluice';
 import type { Config } from '../config/config.ts';
 import type { EnvoyServerOptions } from '../envoy/grpc/server.ts';
 import { DEFAULT_SETTINGS, type EnvoySettings } from '../envoy/settings.ts';
@@ -17,7 +16,6 @@ import { BrowserGuard, type Openness } from './browser-guard.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections, CountedRequest } from './connections.ts';
 import { type Crew, type Report, reportOf } from './crew.ts';
 import { envoyAccess, envoyContext, isHealthy } from './envoy-routes.ts';
-import { type HoldLimits, Holds } from './holds.ts';
 import { errorBody, HttpError, toHttpError } from './http-error.ts';
 import { type LiveLimits, liveLimits } from './live-limits.ts';
 import { errorText, type Log } from './log.ts';
@@ -25,7 +23,7 @@ import type { Metrics } from './metrics.ts';
 import { HURRIED_BELOW_MS, type OpenStore } from './open-store.ts';
 import { openApi, type Paths } from './openapi.ts';
 import { type Asked, type FindRoute, ROUTES, type Route, type RouteContext, routeFinder } from './routes.ts';
-import { type Guard, type Protection, tokenGuard, tokenReader } from './token.ts';
+import { type Guard, type Protection, tokenGuard } from './token.ts';
 import { refuseUnreadable } from './unreadable.ts';
 
 /** What `createService` takes. */
@@ -45,8 +43,6 @@ export interface ServiceOptions {
   readonly maxBodyBytes?: number | undefined;
   readonly headersTimeoutMs?: number | undefined;
   readonly bodyTimeoutMs?: number | undefined;
-  readonly maxHolds?: number | undefined;
-  readonly maxHoldsPerCaller?: number | undefined;
   /** What one connection may keep in memory. */
   readonly connectionLimits?: ConnectionLimits | undefined;
   /** How the Envoy service behaves. */
@@ -71,8 +67,6 @@ export interface Service {
   listenGrpc(port: number, host: string): Promise<number>;
   /** What this process says of itself to the others of its crew, with the last `seconds` one by one. */
   report(seconds: number): Promise<Report>;
-  /** Settles a hold of this process, for another of its crew. */
-  settle(hold: string, actual: Cost): Promise<object>;
   /** Answers a request that another process of the crew has checked already. */
   answer(route: Route, asked: Asked): Promise<Answer>;
   /**
@@ -85,9 +79,6 @@ export interface Service {
 const MAX_BODY_BYTES = 256 * 1024;
 const BODY_TIMEOUT_MS = 10_000;
 const HEADERS_TIMEOUT_MS = 10_000;
-const MAX_HOLDS = 40_000;
-/** A quarter: one caller cannot keep all others from reserving. */
-const MAX_HOLDS_PER_CALLER = 10_000;
 /** More than gateways take from clients, or a long header would make the question fail, and pass where a gateway fails open. */
 const MAX_HEADER_BYTES = 32 * 1024;
 
@@ -101,10 +92,8 @@ export function createService(options: ServiceOptions): Service {
     ...{ limits, metrics, store, crew: options.crew },
     envoy: options.envoy ?? DEFAULT_SETTINGS,
     description: openApi(options.beside?.paths),
-    holds: new Holds(holdLimits(options), options.crew),
     guard,
     browsers: new BrowserGuard(options.allowedHosts ?? [], options.tls !== undefined),
-    hasToken: tokenReader(options.token),
     bodyLimits: { maxBytes: options.maxBodyBytes ?? MAX_BODY_BYTES, timeoutMs: bodyTimeoutMs },
     isDraining: () => isDraining,
     onError: (error) => logUnforeseen(log, error),
@@ -141,7 +130,6 @@ export function createService(options: ServiceOptions): Service {
       return bound;
     },
     report: (seconds) => reportOf(context, seconds),
-    settle: (hold, actual) => context.holds.settle(hold, actual),
     answer: (route, asked) => route.handle(asked, context),
     async drain(timeoutMs, othersAreDone) {
       isDraining = true;
@@ -150,12 +138,6 @@ export function createService(options: ServiceOptions): Service {
       await store.close();
     },
   };
-}
-
-/** Those of the whole server, shared out. */
-function holdLimits({ maxHolds, maxHoldsPerCaller, crew }: ServiceOptions): HoldLimits {
-  const part = (most: number): number => Math.ceil(most / (crew?.size ?? 1));
-  return { most: part(maxHolds ?? MAX_HOLDS), mostPerCaller: part(maxHoldsPerCaller ?? MAX_HOLDS_PER_CALLER) };
 }
 
 function grpcOptions(context: RouteContext, guard: Guard): EnvoyServerOptions {

@@ -1,17 +1,14 @@
 /** The verbs of the API: one JSON object in, one out. Each is the limiter's verb of that name. */
-import type { Cost, Duration, RateLimitResult } from 'sluice';
-import type { MaybePromise } from 'sluice/store';
+import type { Cost, Duration, Policy, RateLimitResult } from 'sluice';
+import { type MaybePromise, ruleOf } from 'sluice/store';
 import { type Fields, isFields, kindOf } from '../files/fields.ts';
-import { ASK_FIELDS, type Ask, readAsk, readCost, readItem } from './ask.ts';
-import type { Holds } from './holds.ts';
+import { ASK_FIELDS, type Ask, readAsk, readCost, readCosts, readItem } from './ask.ts';
+import { holdText, readHold } from './holds.ts';
 import { invalidField, StoreError } from './http-error.ts';
 import type { LiveLimits } from './live-limits.ts';
 
 export interface VerbContext {
   readonly limits: LiveLimits;
-  readonly holds: Holds;
-  /** Who asks: by the token, or else by the address. */
-  readonly caller: string;
 }
 
 /** `at` is what stands before a field's name in errors. */
@@ -111,16 +108,14 @@ const DEFAULT_TTL_SECONDS = 60;
 const MAX_TTL_SECONDS = 3600;
 
 /** A cost of 0 holds nothing: it is a look, and there is nothing to settle. */
-export const reserve: Verb = async (value, at, { limits, holds, caller }) => {
+export const reserve: Verb = async (value, at, { limits }) => {
   const fields = readItem(value, at, [...ASK_FIELDS, 'ttl']);
   const { key, cost, policies } = asked(fields, at, limits);
   const ttl = readTtl(fields.ttl, `${at}ttl`);
   const context = { policies };
   if (isNothing(cost)) return { ...(await limits.limiter.attempt(key, { cost, context })), hold: null, cost };
-  const { id, hold } = await holds.add(caller, ttl * 1e3, () =>
-    limits.limiter.reserve(key, { cost, ttl: ttl * 1e3, context }),
-  );
-  return { ...hold.result, hold: id ?? null, cost };
+  const { result, token } = await limits.limiter.reserve(key, { cost, ttl: ttl * 1e3, context });
+  return { ...result, hold: token === undefined ? null : holdText(token, fields), cost };
 };
 
 function isNothing(cost: Cost): boolean {
@@ -134,10 +129,25 @@ function readTtl(value: unknown, path: string): number {
   throw invalidField(path, `a whole number of seconds from 1 to ${MAX_TTL_SECONDS}`, kindOf(value));
 }
 
-export const settle: Verb = async (value, at, { holds }) => {
-  const { hold: id, actual } = readItem(value, at, ['hold', 'actual']);
-  if (typeof id !== 'string') throw invalidField(`${at}hold`, 'the hold that reserve gave', kindOf(id));
+export const settle: Verb = async (value, at, { limits }) => {
+  const { hold: text, actual, maxDebt } = readItem(value, at, ['hold', 'actual', 'maxDebt']);
+  if (typeof text !== 'string') throw invalidField(`${at}hold`, 'the hold that reserve gave', kindOf(text));
   if (actual === undefined) throw invalidField(`${at}actual`, 'how much was really used; 0 cancels', 'nothing');
-  const used = isFields(actual) ? (actual as Cost) : readCost(actual, `${at}actual`);
-  return holds.settle(id, used);
+  if (!isFields(actual)) readCost(actual, `${at}actual`);
+  const { token, policies } = readHold(text, limits.config, Date.now());
+  const used = readCosts(actual, `${at}actual`, policies);
+  const debt = readDebt(maxDebt, `${at}maxDebt`, policies);
+  return done(await limits.limiter.settle(token, used, { maxDebt: debt, context: { policies } }));
 };
+
+/** At most the limit of each policy, so that a caller can lock a key for no longer than twice the time it takes to recover. */
+function readDebt(value: unknown, path: string, policies: readonly Policy[]): Cost | undefined {
+  if (value === undefined) return undefined;
+  const debt = readCosts(value, path, policies);
+  for (const policy of policies) {
+    const { limit, name } = ruleOf(policy);
+    const units = typeof debt === 'number' ? debt : debt[name]!;
+    if (units > limit) throw invalidField(path, `at most ${limit}, the limit of policy ${name}`, String(units));
+  }
+  return debt;
+}

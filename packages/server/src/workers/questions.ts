@@ -1,7 +1,6 @@
 /** What the processes of one server ask each other. All of it is plain data. */
 
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Cost } from 'sluice';
 import type { FoundFiles } from '../service/load-config.ts';
 import type { Counts } from '../service/metrics.ts';
 
@@ -23,7 +22,6 @@ export type ToWorker =
 
 /** What one worker asks another. */
 export type Passed =
-  | { readonly verb: 'settle'; readonly hold: string; readonly actual: Cost }
   | { readonly verb: 'forget-denials'; readonly keys: readonly string[] }
   | { readonly verb: 'lab'; readonly request: PassedRequest };
 

@@ -11,7 +11,9 @@ import { decisionOf, resultOf } from '../model/result.ts';
 import {
   type Answer,
   type Attempt,
+  answerLike,
   around,
+  attemptLike,
   attemptOf,
   type Check,
   checksOf,
@@ -62,11 +64,14 @@ function decide(inner: Store, attempt: Attempt, lookup: Lookup, clock: Clock): M
     .filter((_, index) => own[index] === undefined);
   const isDenied = own.some((decision) => decision?.allowed === false);
   if (rest.length === 0) return resultOf(own as Decision[], 'exception');
-  return proceed(inner.ask(attemptOf(rest, attempt.dryRun || isDenied)), ({ decisions, source }) => {
+  // Only attempts on several keys are answered in part, and those are neither remembered nor granted in part.
+  const isWhole = rest.length === checks.length;
+  const asked = isWhole ? attemptLike(attempt, rest) : attemptOf(rest, attempt.dryRun || isDenied);
+  return proceed(inner.ask(asked), (answer) => {
     let next = 0;
-    const both = own.map((decision) => decision ?? decisions[next++]!);
+    const both = own.map((decision) => decision ?? answer.decisions[next++]!);
     const told = isDenied ? both.map((decision) => ({ ...decision, delay: null })) : both;
-    return resultOf(told, rest.length < checks.length ? 'exception' : source);
+    return answerLike(answer, resultOf(told, isWhole ? answer.source : 'exception'));
   });
 }
 

@@ -11,7 +11,18 @@ import { all, type MaybePromise, proceed } from '../model/maybe-promise.ts';
 import { checkOptionNames, invalidOption } from '../model/options.ts';
 import { type Policy, ruleOf } from '../model/policy.ts';
 import { resultOf } from '../model/result.ts';
-import { type Answer, type Attempt, attemptOf, type Check, checksOf, type Store } from '../model/store.ts';
+import {
+  type Answer,
+  type Attempt,
+  answerLike,
+  attemptLike,
+  attemptOf,
+  type Change,
+  type Changes,
+  type Check,
+  checksOf,
+  type Store,
+} from '../model/store.ts';
 import { callHook, checkHook, type Hook } from './hooks.ts';
 import { type Layer, layerOf } from './layered.ts';
 
@@ -42,9 +53,10 @@ export function shadow(options: ShadowOptions = {}): Layer {
     const rehearse = (attempt: Attempt): MaybePromise<Answer> =>
       proceed(inner.ask(attempt), (answer) => lifted(attempt, answer, attempt.dryRun ? undefined : onShadowDenied));
     return (question) => {
+      const isShadowed = ({ policy }: { readonly policy: Policy }): boolean => names?.has(policy.name) === true;
+      if (question.verb === 'change' && question.settles !== undefined) return settleApart(inner, question, isShadowed);
       if (question.verb !== 'attempt') return inner.ask(question);
       if (names === undefined) return rehearse(question);
-      const isShadowed = ({ policy }: Check): boolean => names.has(policy.name);
       return checksOf(question).some(isShadowed)
         ? decideApart(inner, question, isShadowed, rehearse)
         : inner.ask(question);
@@ -65,11 +77,33 @@ function decideApart(
   const enforced = checks.filter((check) => !isShadowed(check));
   const tried = checks.filter(isShadowed);
   if (enforced.length === 0) return each(tried, rehearse, attempt.dryRun);
-  return proceed(inner.ask(attemptOf(enforced, attempt.dryRun)), (answer) =>
-    proceed(each(tried, rehearse, attempt.dryRun || isDenied(answer)), (told) =>
-      merged(checks, isShadowed, answer, told),
-    ),
-  );
+  return proceed(inner.ask(attemptLike(attempt, enforced)), (answer) => {
+    const { granted, mark } = answer;
+    const asTold = granted === undefined ? tried : tried.map((check) => ({ ...check, cost: granted }));
+    const isSpent = !attempt.dryRun && !isDenied(answer) && mark !== 'found';
+    return proceed(each(asTold, rehearse, !isSpent), (told) =>
+      answerLike(answer, merged(checks, isShadowed, answer, told)),
+    );
+  });
+}
+
+/** The mark of a hold is about what is enforced. What is in shadow is settled when that has been, and only then. */
+function settleApart(
+  inner: Store,
+  { changes, settles }: Changes,
+  isShadowed: (change: Change) => boolean,
+): MaybePromise<Answer> {
+  const [ends, at, ...spends] = settles!.marked;
+  const own = [ends!, at!, ...spends.filter((_, index) => !isShadowed(changes[index >> 1]!))];
+  const enforced = changes.filter((change) => !isShadowed(change));
+  const tried = changes.filter(isShadowed);
+  if (tried.length === 0 || enforced.length === 0) return inner.ask({ verb: 'change', changes, settles });
+  const settlement = { verb: 'change', changes: enforced, settles: { ...settles!, marked: own } } as const;
+  return proceed(inner.ask(settlement), (answer) => {
+    const looks = tried.map(({ key, policy }): Change => ({ verb: 'refund', key, policy, cost: 0 }));
+    const rest = { verb: 'change', changes: answer.mark === 'found' ? tried : looks } as const;
+    return proceed(inner.ask(rest), (told) => answerLike(answer, merged(changes, isShadowed, answer, told)));
+  });
 }
 
 /** One attempt for each check, all sent at the same time. */
@@ -85,9 +119,9 @@ function joined(answers: readonly Answer[]): Answer {
   );
 }
 
-function merged(
-  checks: readonly Check[],
-  isShadowed: (check: Check) => boolean,
+function merged<Item>(
+  checks: readonly Item[],
+  isShadowed: (check: Item) => boolean,
   enforced: Answer,
   tried: Answer,
 ): Answer {

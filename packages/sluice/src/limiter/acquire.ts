@@ -10,7 +10,7 @@ import { readMicros } from '../model/clock.ts';
 import type { RateLimitResult } from '../model/decision.ts';
 import { type Duration, MICROS_PER_MS, parseDuration, toMicros } from '../model/duration.ts';
 import { Kind, type SluiceError, wrong } from '../model/errors.ts';
-import { proceed } from '../model/maybe-promise.ts';
+import { type MaybePromise, proceed } from '../model/maybe-promise.ts';
 import { invalidOption } from '../model/options.ts';
 import { type Policy, ruleOf } from '../model/policy.ts';
 import { exactMicros } from '../model/result.ts';
@@ -67,29 +67,57 @@ export async function acquire<Context>(
   onAsk?: (about: Pick<Request, 'policies' | 'amounts'>) => void,
 ): Promise<RateLimitResult> {
   return proceed(called(core, verb, ['cost', 'timeout', 'signal'], key, options), (request) => {
-    const { timeout, signal } = request;
-    const timeoutMs = timeout === undefined ? undefined : parseDuration(timeout, `${verb}.timeout`);
-    checkSignal(signal, `${verb}.signal`);
-    const deadline = timeoutMs === undefined ? NEVER : readMicros(core.timers.clock) + toMicros(timeoutMs);
-    if (signal?.aborted) throw aborted(signal);
-    const line = lines.lineFor(key, request.policies);
-    return new Promise<RateLimitResult>((resolve, reject) => {
-      new Turn(core, { ...request, key, timeoutMs, deadline, onAsk, resolve, reject }, line);
-    });
+    const { policies, amounts } = request;
+    return waitFor(
+      core,
+      lines,
+      {
+        ...request,
+        key,
+        ask: () => {
+          onAsk?.(request);
+          return ask(core.store, key, policies, amounts);
+        },
+      },
+      verb,
+    );
+  });
+}
+
+/** What is waited for: an attempt that is asked for until it is allowed. */
+interface Wanted {
+  readonly key: string;
+  readonly policies: readonly Policy[];
+  readonly amounts: Amounts;
+  readonly timeout?: Duration | undefined;
+  readonly signal?: AbortSignal | undefined;
+  ask(): MaybePromise<RateLimitResult>;
+}
+
+/** Waits in the line of its key. Rejects on timeout, on abort, and immediately when the cost can never fit. */
+export async function waitFor<Context>(
+  core: Core<Context>,
+  lines: Lines,
+  wanted: Wanted,
+  verb: string,
+): Promise<RateLimitResult> {
+  const { key, policies, timeout, signal } = wanted;
+  const timeoutMs = timeout === undefined ? undefined : parseDuration(timeout, `${verb}.timeout`);
+  checkSignal(signal, `${verb}.signal`);
+  const deadline = timeoutMs === undefined ? NEVER : readMicros(core.timers.clock) + toMicros(timeoutMs);
+  if (signal?.aborted) throw aborted(signal);
+  const line = lines.lineFor(key, policies);
+  return new Promise((resolve, reject) => {
+    new Turn(core, { ...wanted, timeoutMs, deadline, resolve, reject }, line);
   });
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-interface Request {
-  readonly key: string;
-  readonly policies: readonly Policy[];
-  readonly amounts: Amounts;
+interface Request extends Wanted {
   readonly timeoutMs: number | undefined;
   /** Microseconds on the limiter's own clock. */
   readonly deadline: number;
-  readonly signal?: AbortSignal | undefined;
-  readonly onAsk: ((about: Pick<Request, 'policies' | 'amounts'>) => void) | undefined;
   resolve(result: RateLimitResult): void;
   reject(error: unknown): void;
 }
@@ -137,11 +165,10 @@ class Turn implements Waiter {
   }
 
   async ask(): Promise<number | undefined> {
-    const { key, policies, amounts, timeoutMs } = this.#request;
+    const { timeoutMs } = this.#request;
     this.#nap = new AbortController();
     try {
-      this.#request.onAsk?.(this.#request);
-      const result = await ask(this.#store, key, policies, amounts);
+      const result = await this.#request.ask();
       if (!result.allowed) return this.isOver() ? undefined : this.#waitFor(result);
       this.#granted = result;
       const micros = exactMicros(result.delay ?? 0);

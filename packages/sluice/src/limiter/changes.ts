@@ -11,7 +11,8 @@ import type { Policy } from '../model/policy.ts';
 import { checkResult, isSpentInStore, spentOf } from '../model/spent.ts';
 import type { Change, Store } from '../model/store.ts';
 import { type AttemptOptions, ask, type ContextOption, type Core, called, type WithContext } from './core.ts';
-import { type Amounts, amountFor } from './costs.ts';
+import { type Amounts, amountFor, type Cost } from './costs.ts';
+import { debtOf, joined, penalties } from './debt.ts';
 
 /** What `refund` takes besides its key. */
 export interface RefundOptions<Context> extends AttemptOptions<Context> {
@@ -33,6 +34,12 @@ function checkReason(reason: unknown): void {
   throw invalidOption('block.reason', 'a text of 1 to 200 characters', Kind.of(reason));
 }
 
+/** What `penalize` takes besides its key. */
+export interface PenalizeOptions<Context> extends AttemptOptions<Context> {
+  /** How far below empty it may go: units, or units for each policy by its name. Default: 0. */
+  readonly maxDebt?: Cost | undefined;
+}
+
 /** What a look sees after a change. `allowed` is false only while the key is blocked: a look costs nothing. */
 export interface ChangeResult extends RateLimitResult {
   /**
@@ -45,8 +52,8 @@ export interface ChangeResult extends RateLimitResult {
 export interface ChangeVerbs<Context> {
   /** Gives units back, but never lifts the key above what it would have been without the spend. */
   refund(key: string, ...options: WithContext<Context, RefundOptions<Context>>): Promise<ChangeResult>;
-  /** Spends even if it does not fit, down to empty and never below. */
-  penalize(key: string, ...options: WithContext<Context, AttemptOptions<Context>>): Promise<ChangeResult>;
+  /** Spends even if it does not fit, down to empty, or down to `maxDebt` below. */
+  penalize(key: string, ...options: WithContext<Context, PenalizeOptions<Context>>): Promise<ChangeResult>;
   /** Denies everything for so long, whatever the policies say. A second block replaces the first. */
   block(
     key: string,
@@ -68,8 +75,13 @@ export function changeVerbs(core: Core<unknown>): ChangeVerbs<unknown> {
       return result;
     },
     async penalize(key, options) {
-      const { amounts, policies } = await called(core, 'penalize', ['cost'], key, options);
-      return penalize(store, key, policies, amounts);
+      const { amounts, policies, maxDebt } = await called(core, 'penalize', ['cost', 'maxDebt'], key, options);
+      const debts = debtOf(maxDebt, policies, 'penalize.maxDebt');
+      const parts = policies.map((policy, index) =>
+        penalties(key, policy, amountFor(amounts, index), amountFor(debts, index)),
+      );
+      const answer = joined(await store.ask({ verb: 'change', changes: parts.flat() }), parts);
+      return { ...answer, changed: Math.min(...unitsOf(answer)) };
     },
     async block(key, duration, options) {
       const { policies, reason } = await called<unknown, BlockOptions<unknown>>(
@@ -109,20 +121,11 @@ export async function refund(
   }));
 }
 
-export function penalize(
-  store: Store,
-  key: string,
-  policies: readonly Policy[],
-  amounts: Amounts,
-): Promise<ChangeResult> {
-  return changeUnits(store, key, policies, (_, index) => ({ verb: 'penalize', cost: amountFor(amounts, index) }));
-}
-
 /** A change, whatever its key and policy. */
-export type Amount = Change extends infer Each ? (Each extends Change ? Omit<Each, 'key' | 'policy'> : never) : never;
+type Amount = Change extends infer Each ? (Each extends Change ? Omit<Each, 'key' | 'policy'> : never) : never;
 
 /** The same under each policy. */
-export function change(
+function change(
   store: Store,
   key: string,
   policies: readonly Policy[],

@@ -1,37 +1,76 @@
 /**
- * Reserve the estimate, do the work, settle the truth. Reserving spends at once, so a hold that is never settled counts as spent, and
- * nothing has to be remembered about it anywhere but in the object itself.
+ * Reserve the estimate, do the work, settle the truth. Reserving spends immediately, so a hold that is never settled counts as spent.
  *
- * A hold is settled once. The first call ends it whatever becomes of it: when its answer is lost it may have been carried out, so a
- * second one could give the same units back again.
+ * The store marks the spend in the step in which it spends, and a settlement removes the mark: so a hold is settled once, in this process or by its
+ * token in another, and a settlement whose answer was lost can be tried again. Where the store has made no mark (it was away, or does not know
+ * marks), a hold is settled by this object alone, and its first settlement ends it whatever becomes of it.
  */
-
 import { readMicros } from '../model/clock.ts';
 import type { RateLimitResult } from '../model/decision.ts';
 import { type Duration, parseDuration, toMicros } from '../model/duration.ts';
-import { Kind, type SluiceError, wrong } from '../model/errors.ts';
-import type { Policy } from '../model/policy.ts';
-import { isSpentInStore, spentOf } from '../model/spent.ts';
-import { type Amount, type ChangeResult, change, unitsOf } from './changes.ts';
-import { type AttemptOptions, ask, type Core, called } from './core.ts';
-import { type Amounts, amountFor, amountsOf, type Cost, most } from './costs.ts';
+import type { MaybePromise } from '../model/maybe-promise.ts';
+import { checkOptionNames } from '../model/options.ts';
+import { decidedAt } from '../model/result.ts';
+import { isSpentInStore, spentBy } from '../model/spent.ts';
+import type { Answer, Attempt } from '../model/store.ts';
+import { waitFor } from './acquire.ts';
+import { type AttemptOptions, attemptOn, type ContextOption, type Core, called } from './core.ts';
+import { type Amounts, amountFor, amountsOf, type Cost, combined, isByName } from './costs.ts';
+import { debtOf } from './debt.ts';
+import type { Lines } from './lines.ts';
+import {
+  alreadySettled,
+  late,
+  type MarkedSpending,
+  markId,
+  type Settlement,
+  type Spending,
+  settleSpending,
+  spendingOf,
+  tokenOf,
+} from './settle.ts';
 
-/** What `reserve` takes besides the key. */
-export interface ReserveOptions<Context, Given extends Cost = Cost> extends AttemptOptions<Context> {
-  /** What the work is expected to cost: one number, or one for each policy by its name. Default: 1. */
+/** A cost that is learned from what work really cost. `estimates` of `sluice/llm` makes them. */
+export interface Estimate {
+  /** What to reserve: a whole number of at least 0. */
+  readonly value: number;
+  /** Called with what it really cost when a hold is committed. */
+  learn(actual: number): void;
+}
+
+/** What may be reserved: a number or an estimate, for all policies or for each by its name. */
+export type ReservedCost = number | Estimate | Readonly<Record<string, number | Estimate>>;
+
+/** What `reserve` takes besides the key. With `timeout` or `signal` it waits until there is enough, as `acquire` does. */
+export interface ReserveOptions<Context, Given extends ReservedCost = ReservedCost> extends ContextOption<Context> {
+  /** What the work is expected to cost: a number or an estimate, or one for each policy by its name. Default: 1. */
   readonly cost?: Given | undefined;
   /** How long a settlement may give units back, counted in this process from before the reserve was sent. Default: 1 minute. */
   readonly ttl?: Duration | undefined;
+  /**
+   * How far below empty a settlement may go when more was used than reserved: units, or units for each policy by its name. What is owed comes back at
+   * the rate of the policy before anything is allowed again. Default: 0.
+   */
+  readonly maxDebt?: Cost | undefined;
+  /** Wait for so long at most. Default: not at all, unless there is a `signal`. */
+  readonly timeout?: Duration | undefined;
+  /** Wait until it aborts. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Units that are reserved until you know what they were used for. Made by `limiter.reserve(key, { cost })`; end it with `commit` or `cancel`. */
-export interface Hold<Given extends Cost = number> {
+export interface Hold<Given extends ReservedCost = number> {
   /** Whether the units are there to be used. A hold that was denied holds nothing: there is nothing to settle. */
   readonly allowed: boolean;
   /** What was reserved. */
-  readonly cost: Given extends number ? number : Given;
+  readonly cost: Given extends number | Estimate ? number : { readonly [Name in keyof Given]: number };
   /** What the attempt to reserve was told. */
   readonly result: RateLimitResult;
+  /**
+   * The hold as text, for `limiter.settle(token, actual)` in any process that has these policies on this store. Undefined when the hold was denied, and
+   * when the store did not answer itself. It holds the key.
+   */
+  readonly token: string | undefined;
   /**
    * Settles with what was really used, one number or one for each policy by its name: less gives the rest back, more spends the difference. Default: what
    * was reserved.
@@ -41,97 +80,155 @@ export interface Hold<Given extends Cost = number> {
   cancel(): Promise<Settlement>;
 }
 
-/**
- * What a look sees after the settlement; `changed` is what was given back, or spent on top. Where there was nothing to change
- * the store is not asked, and the numbers are those of the reservation.
- */
-export interface Settlement extends ChangeResult {
-  /** Units that were used and that the key did not have: 0 unless more was used than reserved. */
-  readonly missing: number;
-  /** Settled after the ttl, when nothing is given back any more. */
-  readonly expired: boolean;
+/** What `settle` takes besides the token and the cost. */
+export interface SettleOptions<Context> extends ContextOption<Context> {
+  /** As for `reserve`. */
+  readonly maxDebt?: Cost | undefined;
 }
 
 const DEFAULT_TTL = '1m';
 
-export async function reserve<Context, Given extends Cost>(
+const RESERVE_OPTIONS = ['cost', 'ttl', 'maxDebt', 'timeout', 'signal'] as const;
+
+export async function reserve<Context, Given extends ReservedCost>(
   core: Core<Context>,
+  lines: Lines,
   key: string,
   options?: ReserveOptions<Context, Given>,
 ): Promise<Hold<Given>> {
-  const {
-    cost = 1,
-    amounts,
+  if (options !== undefined) checkOptionNames(options, [...RESERVE_OPTIONS, 'context'], 'reserve');
+  const { cost, learn } = estimated(options?.cost);
+  const request = await called(core, 'reserve', RESERVE_OPTIONS, key, {
+    ...options,
+    cost,
+  } as ReserveOptions<Context, Given> & AttemptOptions<Context>);
+  const { amounts, policies, ttl = DEFAULT_TTL, timeout, signal } = request;
+  const maxDebt = debtOf(request.maxDebt, policies, 'reserve.maxDebt');
+  const lasts = toMicros(parseDuration(ttl, 'reserve.ttl'));
+  const id = randomId();
+  const mark = { id: markId(id, policies), ttl: lasts, isNew: true };
+  const question: Attempt = { ...attemptOn(key, policies, amounts, false), mark };
+  let expiresAt = 0;
+  const ask = (): MaybePromise<Answer> => {
+    expiresAt = lasts + readMicros(core.timers.clock);
+    return core.store.ask(question);
+  };
+  const waits = timeout !== undefined || signal !== undefined;
+  const { mark: made, ...result }: Answer = await (waits
+    ? waitFor(core, lines, { ...request, key, ask }, 'reserve')
+    : ask());
+  const spending: Spending = {
+    key,
     policies,
-    ttl = DEFAULT_TTL,
-  } = await called(core, 'reserve', ['cost', 'ttl'], key, options);
-  const expiresAt = toMicros(parseDuration(ttl, 'reserve.ttl')) + readMicros(core.timers.clock);
-  const result = await ask(core.store, key, policies, amounts);
-  return holdOf(core, { key, policies, cost, amounts, result, expiresAt }) as Hold<Given>;
+    spent: result.decisions.map((told, index) => spentBy(told, amountFor(amounts, index))),
+  };
+  const marked =
+    made === 'made' && isSpentInStore(result) ? { ...spending, id, ends: decidedAt(result) + lasts } : undefined;
+  return holdOf(core, { cost: cost ?? 1, amounts, maxDebt, result, spending, marked, learn, expiresAt }) as Hold<Given>;
 }
 
 interface Reservation {
-  readonly key: string;
-  readonly policies: readonly Policy[];
   readonly cost: Cost;
   readonly amounts: Amounts;
+  readonly maxDebt: Amounts;
   readonly result: RateLimitResult;
+  readonly spending: Spending;
+  /** The same if the store has marked it. */
+  readonly marked: MarkedSpending | undefined;
+  readonly learn: (actual: Cost) => void;
   /** Microseconds on the limiter's own clock. */
   readonly expiresAt: number;
 }
 
 function holdOf<Context>(core: Core<Context>, reservation: Reservation): Hold<Cost> {
-  const { cost, policies, result, expiresAt } = reservation;
+  const { cost, amounts, maxDebt, result, spending, marked, learn, expiresAt } = reservation;
+  const { policies } = spending;
   let ended = result.allowed ? undefined : 'denied, so that it holds nothing';
+  /** Whether anybody else can settle it. */
+  let isShown = false;
 
-  const settle = async (verb: string, actual: Amounts): Promise<Settlement> => {
-    if (ended !== undefined) throw alreadySettled(verb, ended);
+  const settleNow = async (actual: Amounts, expired: boolean): Promise<Settlement> => {
+    const over = policies.map((_, index) => amountFor(actual, index) - amountFor(amounts, index));
+    const givesBack = !expired && isSpentInStore(result);
+    const nothing = over.every((by) => by === 0 || (by < 0 && !givesBack));
+    if (nothing && !(isShown && givesBack)) return { ...result, changed: 0, missing: 0, expired };
+    if (givesBack && marked !== undefined) {
+      const { mark, ...told } = await settleSpending(core, marked, actual, maxDebt);
+      return { ...told, expired: mark === 'missing' && late(told, marked, 'hold.commit') };
+    }
+    const used = givesBack ? actual : combined(actual, amounts, Math.max);
+    const { mark: _, ...told } = await settleSpending(core, spending, used, maxDebt);
+    return { ...told, expired };
+  };
+
+  const settle = async (verb: string, actual: Cost): Promise<Settlement> => {
+    if (ended !== undefined) throw alreadySettled(`hold.${verb}`, ended);
+    const units = amountsOf(actual, policies, 'commit(actual)');
     const expired = readMicros(core.timers.clock) >= expiresAt;
     ended = 'settled already';
-    return { ...(await settleIn(core, reservation, actual, expired)), expired };
+    try {
+      const settlement = await settleNow(units, expired);
+      learn(actual);
+      return settlement;
+    } catch (error) {
+      // The mark says whether it was carried out, so it may be tried again.
+      if (marked !== undefined && !expired) ended = undefined;
+      throw error;
+    }
   };
 
   return {
     allowed: result.allowed,
     cost: cost as Hold<Cost>['cost'],
     result,
-    commit: async (actual = cost) => settle('commit', amountsOf(actual, policies, 'commit(actual)')),
+    get token() {
+      isShown = true;
+      return marked && tokenOf(marked);
+    },
+    commit: (actual = cost) => settle('commit', actual),
     cancel: () => settle('cancel', 0),
   };
 }
 
-/** One change for each policy, all of them or none. Where nothing changes under any of them the store is not asked. */
-async function settleIn<Context>(
-  { store, freed }: Core<Context>,
-  { key, policies, amounts, result }: Reservation,
-  actual: Amounts,
-  expired: boolean,
-): Promise<ChangeResult & { missing: number }> {
-  const givesBack = !expired && isSpentInStore(result);
-  const over = policies.map((_, index) => amountFor(actual, index) - amountFor(amounts, index));
-  if (over.every((units) => units === 0 || (units < 0 && !givesBack))) return { ...result, changed: 0, missing: 0 };
-  const answer = await change(store, key, policies, (policy, index): Amount => {
-    const units = over[index]!;
-    if (units > 0) return { verb: 'penalize', cost: units };
-    const cost = givesBack ? -units : 0;
-    return {
-      verb: 'refund',
-      cost,
-      spent: cost === 0 ? undefined : spentOf(result, key, policy, amountFor(amounts, index)),
-    };
-  });
-  const units = unitsOf(answer);
-  const moved = units.filter((_, index) => over[index] !== 0 && (over[index]! > 0 || givesBack));
-  if (over.some((by, index) => by < 0 && units[index]! > 0)) freed(key);
-  const missing = most(over.map((by, index) => Math.max(0, by - units[index]!)));
-  return { ...answer, changed: Math.min(...moved), missing };
+/** See `Limiter.settle`. */
+export async function settle<Context>(
+  core: Core<Context>,
+  token: string,
+  actual: Cost,
+  options: SettleOptions<Context> = {},
+): Promise<Settlement> {
+  checkOptionNames(options, ['maxDebt', 'context'], 'settle');
+  const marked = spendingOf(token, await core.policiesFor(options.context));
+  const maxDebt = debtOf(options.maxDebt, marked.policies, 'settle.maxDebt');
+  const units = amountsOf(actual, marked.policies, 'settle(token, actual)');
+  const { mark, ...told } = await settleSpending(core, marked, units, maxDebt);
+  return { ...told, expired: mark === 'missing' && late(told, marked, 'settle') };
 }
 
-function alreadySettled(verb: string, ended: string): SluiceError {
-  return wrong(
-    'SLUICE_HOLD_SETTLED',
-    `hold.${verb}`,
-    'a hold that is allowed and not settled yet',
-    new Kind(`one that was ${ended}`),
-  );
+function isEstimate(cost: unknown): cost is Estimate {
+  return typeof (cost as Partial<Estimate> | null | undefined)?.learn === 'function';
+}
+
+/** The numbers that estimates stand for now, and how they learn what it was. */
+function estimated(given: unknown): { cost: Cost | undefined; learn(actual: Cost): void } {
+  const nothing = (): void => {};
+  if (isEstimate(given)) {
+    const learn = (actual: Cost): void => (typeof actual === 'number' ? given.learn(actual) : undefined);
+    return { cost: given.value, learn };
+  }
+  if (!isByName(given)) return { cost: given as Cost | undefined, learn: nothing };
+  const entries = Object.entries(given);
+  return {
+    cost: Object.fromEntries(entries.map(([name, each]) => [name, isEstimate(each) ? each.value : each])) as Cost,
+    learn(actual) {
+      for (const [name, each] of entries) {
+        if (isEstimate(each)) each.learn(typeof actual === 'number' ? actual : actual[name]!);
+      }
+    },
+  };
+}
+
+/** Nobody can guess it, and no two are the same. */
+function randomId(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(36)).join('');
 }

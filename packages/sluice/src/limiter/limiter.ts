@@ -23,9 +23,10 @@ import {
 import { amountsOf, type Cost, checkCost } from './costs.ts';
 import { type EnterVerbs, enterVerbs } from './enter.ts';
 import { type AttemptEntry, checksOfEntries } from './entries.ts';
-import { type Hold, type ReserveOptions, reserve } from './hold.ts';
+import { type Hold, type ReservedCost, type ReserveOptions, reserve, type SettleOptions, settle } from './hold.ts';
 import { Lines } from './lines.ts';
 import { hasOwnAnswers, withMarks, withOwnAnswers } from './own-answers.ts';
+import type { Settlement } from './settle.ts';
 import { warnOfSharing } from './sharing.ts';
 import { checkTimers, systemTimers, type Timers } from './sleep.ts';
 
@@ -86,10 +87,19 @@ export interface Limiter<Context = unknown> extends ChangeVerbs<Context>, WaitVe
   /** What an attempt would be told, and nothing spent: `remaining` is what is there. Default cost: 1, as for an attempt. */
   readonly peek: AttemptVerb<Context>;
   /** Spends an estimate now, to be settled once the actual cost is known. */
-  reserve<Given extends Cost = number>(
+  reserve<Given extends ReservedCost = number>(
     key: string,
     ...options: WithContext<Context, ReserveOptions<Context, Given>>
   ): Promise<Hold<Given>>;
+  /**
+   * Settles a hold by its token, in any process that has its policies on this store, with what was really used; 0 cancels it. A hold is settled once: a
+   * second settlement rejects with SLUICE_HOLD_SETTLED. After the ttl nothing is changed, and `expired` says so.
+   *
+   * @example
+   * const hold = await limiter.reserve('user:42', { cost: 900 });
+   * await queue.send({ hold: hold.token }); // and there: await limiter.settle(message.hold, 512)
+   */
+  settle(token: string, actual: Cost, ...options: WithContext<Context, SettleOptions<Context>>): Promise<Settlement>;
   /** Gives the key its full limit again, and ends a block. */
   reset(key: string, ...options: WithContext<Context, ContextOption<Context>>): Promise<void>;
   /** When a sliding window log admitted what, within its window, oldest first. */
@@ -141,7 +151,8 @@ function makeLimiter(options: LimiterOptions<unknown>): Limiter {
     store: except(base),
     attempt: attemptVerb(core, 'attempt', false, only, several),
     peek: attemptVerb(core, 'peek', true, only, several),
-    reserve: (key, options) => reserve(core, key, options),
+    reserve: (key, options) => reserve(core, lines, key, options),
+    settle: (token, actual, options) => settle(core, token, actual, options),
     ...changeVerbs(core),
     ...waitVerbs(core, lines),
     ...enterVerbs(core, lines),

@@ -5,7 +5,7 @@
 import { type MaybePromise, proceed } from '../model/maybe-promise.ts';
 import { type Policy, ruleOf } from '../model/policy.ts';
 import { resultOf } from '../model/result.ts';
-import { type Answer, around, checksOf, type Question, type Store } from '../model/store.ts';
+import { type Answer, answerLike, around, checksOf, type Question, type Store } from '../model/store.ts';
 
 export function hasOwnAnswers(policy: Policy): boolean {
   const { answers, visible } = ruleOf(policy);
@@ -40,12 +40,13 @@ function isPlain(question: Question): boolean {
   return question.verb === 'attempt' && question.and.length === 0 && !hasOwnAnswers(question.policy);
 }
 
-function marked({ decisions, source, history }: Answer, hidden: readonly boolean[]): Answer {
+function marked(answer: Answer, hidden: readonly boolean[]): Answer {
+  const { decisions, source, history } = answer;
   const result = resultOf(
     decisions.map((decision, index) => (hidden[index] ? { ...decision, visible: false as const } : decision)),
     source,
   );
-  return history === undefined ? result : { ...result, history };
+  return answerLike(answer, history === undefined ? result : { ...result, history });
 }
 
 /** In the order of the decisions. */

@@ -8,7 +8,7 @@ import { type Policy, ruleOf } from '../model/policy.ts';
 import { answerOf } from '../model/result.ts';
 import type { Rule } from '../model/rule.ts';
 import { type Numbers, Step } from '../model/step.ts';
-import type { Answer, Ask, Question, Store } from '../model/store.ts';
+import type { Answer, Ask, Attempt, Question, Store } from '../model/store.ts';
 import { answer, change, refuseIfBlocked, type States } from '../store/states.ts';
 import { KeyHash } from './hash.ts';
 import type { Held } from './shard.ts';
@@ -79,7 +79,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   let lastPolicy: Policy | undefined;
   let attempt: ReturnType<typeof under>;
   const ask = (question: Question): Answer => {
-    if (question.verb !== 'attempt' || question.and.length > 0 || question.dryRun) {
+    if (question.verb !== 'attempt' || !isPlain(question)) {
       return answer(states, question, readMicros(clock));
     }
     if (question.policy !== lastPolicy) {
@@ -97,6 +97,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       restore(states, key, ruleOf(policy), remaining, resetAfter, blockedFor, at);
     },
   };
+}
+
+/** The most common question: of one policy, and neither a look, nor remembered, nor in part. */
+function isPlain({ and, dryRun, mark, least }: Attempt): boolean {
+  return and.length === 0 && !dryRun && mark === undefined && least === undefined;
 }
 
 /** See MemoryStore. */
@@ -246,6 +251,26 @@ class MemoryStates implements States {
     if (!this.#commit(table, slot, kept, now, step)) table.write(table.findAgain(), now, kept, step, true);
   }
 
+  marked(key: string, id: string, now: number): Numbers | undefined {
+    const table = this.#byIdentity.get(MARKS);
+    return table?.stateAt(table.find(markKey(key, id)), now);
+  }
+
+  /** One that finds no room is not made: then nothing is given back, and a repetition is charged again, which is stricter. */
+  mark(key: string, id: string, numbers: number[] | undefined, until: number, now: number): boolean {
+    const kept = marksOf(numbers);
+    const table = this.#tableOf(kept, now);
+    const slot = table.find(markKey(key, id));
+    if (numbers === undefined) {
+      table.remove(slot);
+      return true;
+    }
+    const step = this.#step;
+    step.allow(0, until - now);
+    step.becomes(0, 0);
+    return this.#commit(table, slot, kept, now, step);
+  }
+
   #nextTable(): Table | undefined {
     this.#round = this.#round + 1 < this.#tables.length ? this.#round + 1 : 0;
     return this.#tables[this.#round];
@@ -353,6 +378,18 @@ function isLess(one: Candidate, other: Candidate): boolean {
 /** Until when keys are blocked: a state of one number, which is never free. */
 function blocksOf({ identity }: Rule): KeptRule {
   return { identity: `blocked ${identity}`, width: 1, limit: 1, numbers: '', write: undefined, transition: isLimited };
+}
+
+const MARKS = 'marked';
+
+/** Marks are lists, which are never free. */
+function marksOf(numbers: number[] | undefined): KeptRule {
+  return { identity: MARKS, width: 0, limit: 1, numbers: '', write: () => numbers ?? [], transition: isLimited };
+}
+
+/** No two pairs of key and id have the same. */
+function markKey(key: string, id: string): string {
+  return `${id.length}:${id}${key}`;
 }
 
 function isLimited(_state: unknown, _now: number, _cost: number, look: Step): void {

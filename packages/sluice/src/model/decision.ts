@@ -44,6 +44,10 @@ export interface RateLimitResult extends Decision {
   readonly decisions: readonly Decision[];
   /** Who answered: `'store'`, or a layer in its place such as `'fallback'`. */
   readonly source: Source;
+  /** Units that were spent, when as much was asked for as there is (`cost: { most, least }`); 0 when denied. */
+  readonly granted?: number | undefined;
+  /** Whether an attempt with this `id` was allowed before, so that nothing was spent now. Only for attempts with an id. */
+  readonly repeated?: boolean | undefined;
 }
 
 /** One admission in a sliding window log. */

@@ -21,6 +21,35 @@ export interface Attempt extends Check {
   readonly and: readonly Check[];
   /** Answer as if, and spend nothing. */
   readonly dryRun: boolean;
+  /** Remember the attempt if it is allowed. One that is remembered already is allowed and spends nothing. Only of attempts on one key. */
+  readonly mark?: Mark | undefined;
+  /** Spend as much as there is, up to the cost, which is the same for all checks, and no less than this. The answer says how much: `granted`. */
+  readonly least?: number | undefined;
+}
+
+/** A note beside the states of a key, which a store makes in the same step as the spend it is about. */
+export interface Mark {
+  /** Tells it from others of the key. */
+  readonly id: string;
+  /** For how many microseconds it is kept. */
+  readonly ttl: number;
+  /** Nobody has used this id before: the attempt cannot be a repetition. */
+  readonly isNew: boolean;
+}
+
+/**
+ * What a mark says, as numbers: when it ends, when the attempt was decided, and of each check until when that would be remembered and its cost.
+ * Microseconds.
+ */
+export type Marked = readonly number[];
+
+/** The mark that an attempt leaves that was decided at a time, for as long as its ttl. */
+export function markedBy(
+  { ttl }: Mark,
+  now: number,
+  checks: readonly { readonly resetAfter: number; readonly cost: number }[],
+): number[] {
+  return [now + ttl, now, ...checks.flatMap(({ resetAfter, cost }) => [now + resetAfter, cost])];
 }
 
 /**
@@ -51,6 +80,11 @@ export type Change = { readonly key: string; readonly policy: Policy } & (
 export interface Changes {
   readonly verb: 'change';
   readonly changes: readonly Change[];
+  /**
+   * Only if there is this mark beside the states of their key, which is removed in the same step: so a spend is settled once, by whatever process.
+   * Without the mark nothing is changed.
+   */
+  readonly settles?: { readonly id: string; readonly marked: Marked } | undefined;
 }
 
 /** Resets a key under these policies. The answer is what a look sees afterwards. */
@@ -77,6 +111,11 @@ export type Question = Attempt | Changes | Forget | History;
 /** What a store answers: a result, and for a question about history the entries. */
 export interface Answer extends RateLimitResult {
   readonly history?: readonly HistoryEntry[] | undefined;
+  /**
+   * What became of a mark. Of an attempt: `made`, or `found` when it was there, so that nothing was spent. Of a settlement: `found` when it was carried
+   * out, `missing` when not. Undefined where nobody has looked for it, as in the answer of a fallback.
+   */
+  readonly mark?: 'made' | 'found' | 'missing' | undefined;
 }
 
 /**
@@ -84,6 +123,7 @@ export interface Answer extends RateLimitResult {
  * - An attempt is all or nothing: it spends from every check or from none, atomically, at one reading of one clock.
  * - Checks with a key of their own see only what was spent under that key and that policy's identity.
  * - A denied attempt and a dry run write nothing.
+ * - A mark is made in the same step as the spend, and removed in the same step as its settlement: what loses one loses the other.
  * - State may be forgotten once its resetAfter has passed, and must not be before.
  * - A store that answers without waiting answers with a value; one that waits, with a promise.
  * - What a caller did wrong is thrown or rejected with a SluiceError of the kind `mistake`; anything else means that the store is away.
@@ -123,6 +163,17 @@ export const NOTHING_ELSE: readonly Check[] = [];
 export function attemptOf([first, ...and]: readonly Check[], dryRun = false): Attempt {
   const { key, policy, cost } = first!;
   return { verb: 'attempt', key, policy, cost, and, dryRun };
+}
+
+/** The same attempt with other checks in the place of its own. */
+export function attemptLike({ mark, least, dryRun }: Attempt, checks: readonly Check[]): Attempt {
+  const attempt = attemptOf(checks, dryRun);
+  return mark === undefined && least === undefined ? attempt : { ...attempt, mark, least };
+}
+
+/** What an answer says besides its decisions, on another with other decisions. */
+export function answerLike({ mark, granted }: Answer, result: Answer): Answer {
+  return mark === undefined && granted === undefined ? result : { ...result, mark, granted };
 }
 
 /** All checks of an attempt, in order. */

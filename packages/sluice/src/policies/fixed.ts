@@ -9,7 +9,7 @@ import { type MaybePromise, proceed } from '../model/maybe-promise.ts';
 import { define, type NameOption, type Policy, ruleOf } from '../model/policy.ts';
 import { decisionOf, resultOf } from '../model/result.ts';
 import type { Algorithm, RuleParts } from '../model/rule.ts';
-import { type Answer, attemptOf, checksOf, type Question, type Store } from '../model/store.ts';
+import { type Answer, answerLike, attemptOf, checksOf, type Question, type Store } from '../model/store.ts';
 
 /** A policy made by `unlimited()`. */
 export interface UnlimitedPolicy extends Policy {
@@ -97,9 +97,13 @@ function answers(ask: Store['ask'], question: Question): MaybePromise<Answer> {
     case 'attempt': {
       const checks = checksOf(question);
       const rest = checks.filter(({ policy }) => !isFixed(policy));
-      const isDenied = checks.some(({ policy, cost }) => isFixed(policy) && cost > ruleOf(policy).limit);
-      const own = checks.map(({ policy, cost }) => (isFixed(policy) ? decided(policy, cost) : undefined));
-      return merged(own, rest.length === 0 ? undefined : ask(attemptOf(rest, question.dryRun || isDenied)), isDenied);
+      const { least, mark } = question;
+      const own = checks.map(({ policy, cost }) => (isFixed(policy) ? decided(policy, least ?? cost) : undefined));
+      const isDenied = own.some((decision) => decision?.allowed === false);
+      // The mark of a hold says what was spent under all of its policies, and there is nothing to say of these: such a hold has no token.
+      const asked = { least, mark: mark?.isNew === true ? undefined : mark };
+      if (rest.length === 0) return merged(own, undefined);
+      return merged(own, ask({ ...attemptOf(rest, question.dryRun || isDenied), ...asked }), isDenied);
     }
     case 'change': {
       refuseBlock(question.changes);
@@ -108,7 +112,7 @@ function answers(ask: Store['ask'], question: Question): MaybePromise<Answer> {
         const units = 'cost' in change && ruleOf(change.policy).limit > 0 ? change.cost : 0;
         return isFixed(change.policy) ? { ...decided(change.policy, 0), changed: units } : undefined;
       });
-      return merged(own, rest.length === 0 ? undefined : ask({ verb: 'change', changes: rest }));
+      return merged(own, rest.length === 0 ? undefined : ask({ ...question, changes: rest }));
     }
     case 'forget': {
       const policies = question.policies.filter((policy) => !isFixed(policy));
@@ -127,10 +131,11 @@ function merged(
   isDenied = false,
 ): MaybePromise<Answer> {
   if (answer === undefined) return resultOf(own as readonly Decision[], 'policy');
-  return proceed(answer, ({ decisions, source }) => {
+  return proceed(answer, (told) => {
     let next = 0;
-    const both = own.map((decision) => decision ?? decisions[next++]!);
-    return resultOf(isDenied ? both.map((decision) => ({ ...decision, delay: null })) : both, source);
+    const both = own.map((decision) => decision ?? told.decisions[next++]!);
+    const result = resultOf(isDenied ? both.map((decision) => ({ ...decision, delay: null })) : both, told.source);
+    return isDenied ? result : answerLike(told, result);
   });
 }
 

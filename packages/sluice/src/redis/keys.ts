@@ -30,6 +30,13 @@ export function keyNamer(options: KeyOptions): KeyNamer {
   return (key, policy) => start(key) + FORMAT + ruleOf(policy).identity;
 }
 
+/** Where a mark is, in the slot of its key: `sluice:{user:42}2#id`. No identity of a policy begins so. */
+export function markNamer(options: KeyOptions): (key: string, id: string) => string {
+  const start = keyStart(options);
+  const written = options.hashKeys === true ? sha256 : escaped;
+  return (key, id) => `${start(key)}${FORMAT}#${written(id)}`;
+}
+
 /** What all states of a key begin with. */
 export function keyStart({ prefix = DEFAULT_PREFIX, hashKeys = false }: KeyOptions): (key: string) => string {
   checkPrefix(prefix);

@@ -14,11 +14,21 @@ import type { Answer, Attempt, Change, Changes, Check, Forget, History, Place, S
 import { checksOf, noHistory } from '../model/store.ts';
 import { decideAcross } from '../store/across-keys.ts';
 import { answersOf, type BatchOptions, batchedAttempts } from './batch.ts';
-import { type KeyNamer, type KeyOptions, keyNamer } from './keys.ts';
+import { type KeyNamer, type KeyOptions, keyNamer, markNamer } from './keys.ts';
 import { checkRunner, type RunScript, type Script } from './run-script.ts';
 import { FORGET, singleScript } from './scripts.ts';
 import { slotOf } from './slot.ts';
-import { type Ask, callOf, changeCall, groupOf, readChanges, readHistory, redisRule } from './wire.ts';
+import {
+  type Ask,
+  callOf,
+  changeCall,
+  grantCall,
+  groupOf,
+  readChanges,
+  readGrant,
+  readHistory,
+  redisRule,
+} from './wire.ts';
 
 /** What `redisStoreOver` takes besides the way to run a script. */
 export interface RedisStoreOptions extends KeyOptions {
@@ -42,12 +52,13 @@ export function redisStoreOver(
   checkOptionNames(options, ['prefix', 'hashKeys', 'clock'], 'redisStore');
   checkRunner(run, 'redisStoreOver(run)', 'a function that runs a script, such as scriptRunner(send) makes it');
   const clock = options.clock === undefined ? undefined : checkClock(options.clock, 'redisStore.clock');
-  return redisStates(run, keyNamer(options), clock, batches, place);
+  return redisStates(run, keyNamer(options), markNamer(options), clock, batches, place);
 }
 
 function redisStates(
   run: RunScript,
   nameOf: KeyNamer,
+  markOf: (key: string, id: string) => string,
   clock: Clock | undefined,
   batches: BatchOptions,
   place: Place,
@@ -61,6 +72,8 @@ function redisStates(
     dryRun || clock !== undefined ? attemptAt(run, ask, now(), dryRun) : attemptSoon(ask);
 
   const attempt = (question: Attempt): Promise<Answer> => {
+    if (question.mark !== undefined || question.least !== undefined)
+      return grantNow(run, question, now(), nameOf, markOf);
     if (batches.bySlot && question.and.length > 0) {
       const groups = groupsBySlot(checksOf(question), nameOf);
       if (groups.length > 1) return decideAcross(store, question, groups);
@@ -68,12 +81,14 @@ function redisStates(
     return decided(askOf(question, nameOf), question.dryRun);
   };
 
-  const change = async ({ changes }: Changes): Promise<Answer> => {
-    const release = releaseOf(changes, nameOf);
+  const change = async (question: Changes): Promise<Answer> => {
+    const { changes, settles } = question;
+    const release = settles === undefined ? releaseOf(changes, nameOf) : undefined;
     if (release !== undefined) return decided(release);
-    const { script, args } = changeCall(changes, now());
+    const { script, args } = changeCall(question, now());
     const keys = changes.map(({ key, policy }) => nameOf(key, policy));
-    return resultOf(readChanges(await run(script, keys, args), changes), 'store');
+    if (settles !== undefined) keys.unshift(markOf(changes[0]!.key, settles.id));
+    return readChanges(await run(script, keys, args), question);
   };
 
   const forget = async ({ key, policies }: Forget): Promise<Answer> => {
@@ -81,12 +96,6 @@ function redisStates(
     const reply = await run(FORGET, keys, []);
     const at = clock === undefined ? Number(reply) : readMicros(clock);
     return resultOf(policies.map(unspentAt(at)), 'store');
-  };
-
-  const history = async ({ key, policy, after, most }: History): Promise<Answer> => {
-    const { script, args } = historyCall(policy, now(), after, most);
-    const { look, listed } = readHistory(await run(script, [nameOf(key, policy)], args), policy);
-    return { ...resultOfOne(look, 'store'), history: historyOf(listed) };
   };
 
   const store: Store = {
@@ -100,7 +109,7 @@ function redisStates(
         case 'forget':
           return forget(question);
         case 'history':
-          return history(question);
+          return history(run, question, now(), nameOf);
       }
     },
   };
@@ -113,6 +122,34 @@ async function attemptAt(run: RunScript, ask: Ask, now: string, dryRun: boolean)
   const [verdicts] = reply.each;
   if (verdicts === undefined || verdicts instanceof Error) throw verdicts;
   return answersOf(ask, reply.now, verdicts);
+}
+
+/** Attempts that are remembered or granted in part: one call each. */
+async function grantNow(
+  run: RunScript,
+  question: Attempt,
+  now: string,
+  nameOf: KeyNamer,
+  markOf: (key: string, id: string) => string,
+): Promise<Answer> {
+  const ask = askOf(question, nameOf);
+  const { mark, least, dryRun } = question;
+  const named = mark && { name: markOf(question.key, mark.id), ttl: mark.ttl };
+  const { script, keys, args } = grantCall(ask, now, { dryRun, least, mark: named });
+  const told = readGrant(await run(script, keys, args), ask.rules.length);
+  const answer = answersOf(ask, told.now, told.verdicts);
+  return { ...answer, mark: told.mark, ...(least === undefined ? {} : { granted: told.granted }) };
+}
+
+async function history(
+  run: RunScript,
+  { key, policy, after, most }: History,
+  now: string,
+  nameOf: KeyNamer,
+): Promise<Answer> {
+  const { script, args } = historyCall(policy, now, after, most);
+  const { look, listed } = readHistory(await run(script, [nameOf(key, policy)], args), policy);
+  return { ...resultOfOne(look, 'store'), history: historyOf(listed) };
 }
 
 function historyCall(policy: Policy, now: string, after: number, most: number): { script: Script; args: string[] } {

@@ -2,10 +2,10 @@
 import type { Decision } from '../model/decision.ts';
 import { SluiceError, wrong } from '../model/errors.ts';
 import { type Policy, ruleOf } from '../model/policy.ts';
-import { decisionOf, type Verdict } from '../model/result.ts';
+import { decisionOf, resultOf, type Verdict } from '../model/result.ts';
 import type { Rule } from '../model/rule.ts';
 import type { Spent } from '../model/step.ts';
-import type { Change } from '../model/store.ts';
+import type { Answer, Change, Changes } from '../model/store.ts';
 import type { Script } from './run-script.ts';
 import { type LoneScript, loneScript, luaNumber, severalScript, singleScript } from './scripts.ts';
 
@@ -139,6 +139,60 @@ function readReleases(reply: unknown, asks: number): Reply {
   return { now: now[0]!, each };
 }
 
+/** What an attempt asks for besides its costs. */
+export interface Grant {
+  readonly dryRun: boolean;
+  readonly least: number | undefined;
+  /** The name of the mark, and for how many microseconds it is kept. */
+  readonly mark: { readonly name: string; readonly ttl: number } | undefined;
+}
+
+/** What grant.lua takes. */
+export function grantCall({ rules, keys, costs }: Ask, now: string, { dryRun, least, mark }: Grant): SingleCall {
+  const modules = distinct(rules);
+  const args = [now, dryRun ? '1' : '', String(rules.length), wordOf(least), wordOf(mark?.ttl)];
+  for (const [index, rule] of rules.entries()) {
+    args.push(moduleNumber(modules, rule), ...rule.redis!.args, String(costs[index]));
+  }
+  return {
+    script: severalScript('grant', modules),
+    keys: mark === undefined ? keys : [...keys, mark.name],
+    args,
+  };
+}
+
+interface SingleCall {
+  readonly script: Script;
+  readonly keys: readonly string[];
+  readonly args: string[];
+}
+
+function wordOf(number: number | undefined): string {
+  return number === undefined ? '' : String(number);
+}
+
+/** The reply of grant.lua. */
+export function readGrant(
+  reply: unknown,
+  policies: number,
+): {
+  readonly now: number;
+  readonly verdicts: readonly Verdict[];
+  readonly mark: Answer['mark'];
+  readonly granted: number;
+} {
+  const [now = '', made = '', line = ''] = String(reply).split('\n');
+  const [, mark, granted] = /^(made|found|-) (\d+)$/.exec(made) ?? [];
+  if (granted === undefined) throw unexpected(reply);
+  const read = readLines(`${now}\n${line}`, 1, policies);
+  return {
+    now: read.now,
+    verdicts: read.each[0] as readonly Verdict[],
+    mark: mark === 'made' || mark === 'found' ? mark : undefined,
+    granted: Number(granted),
+  };
+}
+
 /** One rule for each algorithm. */
 function distinct(rules: readonly Rule[]): readonly Rule[] {
   const byLua = new Map(rules.map((rule) => [luaNumber(redisRule(rule)), rule]));
@@ -198,11 +252,12 @@ function readLines(reply: unknown, attempts: number, policies: number): Reply {
   return { now: now[0]!, each };
 }
 
-/** What change.lua takes for these changes. */
-export function changeCall(changes: readonly Change[], now: string): { script: Script; args: string[] } {
+/** What change.lua takes for these changes, whose keys come after that of the mark if they settle one. */
+export function changeCall({ changes, settles }: Changes, now: string): { script: Script; args: string[] } {
   const rules = changes.map(({ policy }) => ruleOf(policy));
   const modules = distinct(rules);
   const args = [now];
+  if (settles !== undefined) args.push('settle', '', '', '', '', '', settles.marked.join(' '), '', '');
   for (const [index, change] of changes.entries()) {
     const rule = rules[index]!;
     args.push(change.verb, moduleNumber(modules, rule), ...rule.redis!.args, ...amountWords(change));
@@ -229,17 +284,23 @@ function spentWords(spent: Spent | undefined): [at: string, until: string, cost:
   return spent === undefined ? ['', '', ''] : [String(spent.at), String(spent.until), String(spent.cost)];
 }
 
-/** The reply of change.lua: a line for each change, three numbers and by how much the state changed. */
-export function readChanges(reply: unknown, changes: readonly Change[]): Decision[] {
-  const [first = '', ...lines] = String(reply).split('\n');
+const MARKS = ['found', 'missing'] as const;
+
+/** The reply of change.lua: what became of the mark if there is one; then a line for each change, three numbers and by how much the state changed. */
+export function readChanges(reply: unknown, { changes, settles }: Changes): Answer {
+  const [first = '', ...rest] = String(reply).split('\n');
   const now = Number(first);
-  if (lines.length !== changes.length || !Number.isSafeInteger(now)) throw unexpected(reply);
-  return lines.map((line, index) => {
+  const mark = settles === undefined ? undefined : MARKS.find((word) => word === rest[0]);
+  const lines = settles === undefined ? rest : rest.slice(1);
+  if ((settles !== undefined && mark === undefined) || lines.length !== changes.length || !Number.isSafeInteger(now))
+    throw unexpected(reply);
+  const decisions = lines.map((line, index) => {
     const [remaining, resetAfter, more, changed] = line.split(' ').map(Number);
     if (!Number.isFinite(changed) || !(resetAfter! >= 0)) throw unexpected(reply);
     const rule = ruleOf(changes[index]!.policy);
     return { ...decisionOf(rule, now, verdictOf(remaining!, resetAfter!, more!)), changed };
   });
+  return mark === undefined ? resultOf(decisions, 'store') : { ...resultOf(decisions, 'store'), mark };
 }
 
 /** The reply of history.lua: a look, and time, units, time, units, ... */

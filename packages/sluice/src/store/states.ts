@@ -5,15 +5,17 @@
 import type { Decision } from '../model/decision.ts';
 import { historyOf } from '../model/history.ts';
 import { ruleOf } from '../model/policy.ts';
-import { decisionOf, resultOf } from '../model/result.ts';
+import { decisionOf, exactMicros, resultOf } from '../model/result.ts';
 import type { Rule } from '../model/rule.ts';
 import { type Numbers, type Spent, Step } from '../model/step.ts';
 import {
   type Answer,
   type Attempt,
   type Change,
+  type Changes,
   checksOf,
   type History,
+  markedBy,
   noHistory,
   type Question,
 } from '../model/store.ts';
@@ -29,22 +31,19 @@ export interface States {
   blockedUntil(key: string, rule: Rule, now: number): number;
   /** Blocks the key until then; ends its block when that is over. */
   block(key: string, rule: Rule, until: number, now: number): void;
+  /** What is noted under an id beside the states of a key; undefined when nothing is, or its time is over. */
+  marked(key: string, id: string, now: number): Numbers | undefined;
+  /** Notes these numbers until then, or removes them when there are none. Says whether there was room. */
+  mark(key: string, id: string, numbers: number[] | undefined, until: number, now: number): boolean;
 }
 
 /** Answers a question by rules, over states that can be read and written at one moment. `now` is in microseconds. Never waits. */
 export function answer(states: States, question: Question, now: number): Answer {
   switch (question.verb) {
     case 'attempt':
-      return decide(states, question, now);
+      return question.mark === undefined ? decide(states, question, now) : decideOnce(states, question, now);
     case 'change':
-      return resultOf(
-        question.changes.map((each) => {
-          const rule = ruleOf(each.policy);
-          const changed = carryOut(states, rule, each, now);
-          return { ...seen(states, each.key, rule, now), changed };
-        }),
-        'store',
-      );
+      return changeAll(states, question, now);
     case 'forget':
       return resultOf(
         question.policies.map((policy) => {
@@ -60,10 +59,59 @@ export function answer(states: States, question: Question, now: number): Answer 
   }
 }
 
+/** Of a settlement only if its mark is there. */
+function changeAll(states: States, { changes, settles }: Changes, now: number): Answer {
+  const { key } = changes[0]!;
+  const isOff = settles !== undefined && !isSame(states.marked(key, settles.id, now), settles.marked);
+  if (settles !== undefined && !isOff) states.mark(key, settles.id, undefined, now, now);
+  const decisions = changes.map((each) => {
+    const rule = ruleOf(each.policy);
+    const changed = isOff ? 0 : carryOut(states, rule, each, now);
+    return { ...seen(states, each.key, rule, now), changed };
+  });
+  const result = resultOf(decisions, 'store');
+  return settles === undefined ? result : { ...result, mark: isOff ? 'missing' : 'found' };
+}
+
+function isSame(one: Numbers | undefined, other: Numbers): boolean {
+  return one !== undefined && Array.from(one).join() === Array.from(other).join();
+}
+
+/** An attempt that was allowed before is allowed, and spends nothing. One that finds no room to be remembered is not, and spends all the same. */
+function decideOnce(states: States, attempt: Attempt, now: number): Answer {
+  const { key, mark, dryRun } = attempt;
+  const checks = checksOf(attempt);
+  if (states.marked(key, mark!.id, now) !== undefined) {
+    const decisions = checks.map((check): Decision => {
+      return { ...seen(states, check.key, ruleOf(check.policy), now), allowed: true, retryAfter: null };
+    });
+    return { ...resultOf(decisions, 'store'), mark: 'found' };
+  }
+  const answer = decide(states, attempt, now);
+  if (!answer.allowed || dryRun) return answer;
+  const marked = markedBy(
+    mark!,
+    now,
+    answer.decisions.map(({ resetAfter }, index) => {
+      return { resetAfter: exactMicros(resetAfter), cost: answer.granted ?? checks[index]!.cost };
+    }),
+  );
+  return states.mark(key, mark!.id, marked, now + mark!.ttl, now) ? { ...answer, mark: 'made' } : answer;
+}
+
+/** How much is there for all of them, within what is asked for. */
+function grant(states: States, attempt: Attempt, least: number, now: number): number {
+  const left = checksOf(attempt).map(({ key, policy }) => seen(states, key, ruleOf(policy), now).remaining);
+  return Math.max(least, Math.min(attempt.cost, ...left));
+}
+
 /** All or nothing. */
 function decide(states: States, attempt: Attempt, now: number): Answer {
-  const all = checksOf(attempt).map(({ key, policy, cost }) => {
-    const rule = ruleOf(policy);
+  const { least } = attempt;
+  const granted = least === undefined ? undefined : grant(states, attempt, least, now);
+  const all = checksOf(attempt).map((check) => {
+    const { key, cost = check.cost } = { key: check.key, cost: granted };
+    const rule = ruleOf(check.policy);
     return { key, rule, cost, step: look(states, key, rule, cost, now, new Step()) };
   });
   const isAllowed = (): boolean => all.every(({ step }) => step.allowed);
@@ -85,7 +133,8 @@ function decide(states: States, attempt: Attempt, now: number): Answer {
     }
     return decisionOf(rule, now, step);
   });
-  return resultOf(decisions, 'store');
+  const result = resultOf(decisions, 'store');
+  return granted === undefined ? result : { ...result, granted: result.allowed ? granted : 0 };
 }
 
 /** What an attempt of this cost would do. */

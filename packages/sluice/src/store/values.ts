@@ -1,6 +1,6 @@
 /**
  * All states of one key as one value, for engines that can read a value and swap it. Little-endian: a version; then for each state its
- * identity (length and UTF-8), when it may be forgotten and until when it is blocked (doubles), how many numbers it has, and the numbers
+ * identity (length and UTF-8; of a mark `#` and its id), when it may be forgotten and until when it is blocked (doubles), how many numbers it has, and the numbers
  * (doubles).
  */
 import { type SluiceError, wrong } from '../model/errors.ts';
@@ -57,7 +57,20 @@ export class KeyStates implements States {
     this.isChanged = true;
   }
 
-  #of({ identity }: Rule): Kept {
+  marked(_key: string, id: string, now: number): Numbers | undefined {
+    const kept = this.#byIdentity.get(`#${id}`);
+    return kept !== undefined && kept.forgetAt > now ? kept.numbers : undefined;
+  }
+
+  mark(_key: string, id: string, numbers: number[] | undefined, until: number): boolean {
+    const identity = `#${id}`;
+    if (numbers === undefined) this.#byIdentity.delete(identity);
+    else this.#byIdentity.set(identity, { forgetAt: until, blockedUntil: 0, numbers });
+    this.isChanged = true;
+    return true;
+  }
+
+  #of({ identity }: Pick<Rule, 'identity'>): Kept {
     const known = this.#byIdentity.get(identity);
     if (known !== undefined) return known;
     const kept: Kept = { forgetAt: 0, blockedUntil: 0, numbers: undefined };

@@ -25,6 +25,7 @@ import {
   slowsDown,
 } from './change-contract.ts';
 import { equal, isTrue } from './expectations.ts';
+import { grants, remembers, settlesOnce } from './mark-contract.ts';
 import { SAMPLES } from './samples.generated.ts';
 
 /** One case of the contract: give `name` and `run` to your test runner. */
@@ -84,6 +85,9 @@ export function storeContract(makeStore: MakeStore, options: ContractOptions = {
     withStore('no two policies share state', (store) => policiesApart(store, samples)),
     withStore('an attempt spends from all of its policies or from none', (store) => allOrNothing(store, policies)),
     withStore('a denied attempt shows the others as they stand', (store) => deniedShowsOthers(store, samples)),
+    withStore('of several policies as much is granted as there is under all of them', (store) =>
+      grants(store, policies),
+    ),
     withStore('a dry run spends nothing', (store) => dryRun(store, policies)),
     withStore('forget resets a key, and only that key', (store) => forgets(store, policies)),
     ...policies
@@ -111,6 +115,11 @@ function casesOfPolicy(withStore: WithStore, policy: Policy): ContractCase[] {
     withStore(`${policy.name}: a late refund mints nothing`, (store, clock) =>
       refundsNothingLate(store, clock, policy),
     ),
+    withStore(`${policy.name}: an attempt that is remembered is not spent again`, (store, clock) =>
+      remembers(store, clock, policy),
+    ),
+    withStore(`${policy.name}: what was reserved is settled once`, (store, clock) => settlesOnce(store, clock, policy)),
+    withStore(`${policy.name}: as much is granted as there is`, (store) => grants(store, [policy])),
     withStore(`${policy.name}: a block denies until it ends`, (store, clock) => blocks(store, clock, policy)),
   ];
 }

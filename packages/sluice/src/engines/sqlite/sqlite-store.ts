@@ -180,4 +180,12 @@ class StatesByKey implements States {
   block(key: string, rule: Rule, until: number, now: number): void {
     this.#of(key).block(key, rule, until, now);
   }
+
+  marked(key: string, id: string, now: number): Numbers | undefined {
+    return this.#of(key).marked(key, id, now);
+  }
+
+  mark(key: string, id: string, numbers: number[] | undefined, until: number): boolean {
+    return this.#of(key).mark(key, id, numbers, until);
+  }
 }

@@ -52,6 +52,11 @@ export function denyCache(options: DenyCacheOptions = {}): Layer {
   return layerOf('denyCache', (inner) => new DenyCache(inner, new Denials(maxKeys, maxAge), clock).ask);
 }
 
+/** What is known to be denied is no answer to one that may have been allowed before, or that takes what there is. */
+function isRepeatable({ mark, least }: Attempt): boolean {
+  return least === undefined && mark?.isNew !== false;
+}
+
 class DenyCache {
   readonly #inner: Store;
   readonly #denials: Denials;
@@ -74,6 +79,7 @@ class DenyCache {
     }
     if (question.verb === 'forget') return this.#touching([question.key], question);
     if (question.verb === 'history' || question.dryRun) return this.#inner.ask(question);
+    if (!isRepeatable(question)) return this.#touching([question.key], question);
     return this.#attempt(question);
   };
 

@@ -3,7 +3,15 @@ import { proceed } from '../../model/maybe-promise.ts';
 import { invalidOption } from '../../model/options.ts';
 import { type Policy, ruleOf } from '../../model/policy.ts';
 import { resultOf } from '../../model/result.ts';
-import { type Answer, attemptOf, type Check, checksOf, type Question, type Store } from '../../model/store.ts';
+import {
+  type Answer,
+  answerLike,
+  attemptLike,
+  type Check,
+  checksOf,
+  type Question,
+  type Store,
+} from '../../model/store.ts';
 
 /** The policy that allows a part of another, made once for each. */
 export type PartOf = (policy: Policy) => Policy;
@@ -48,7 +56,7 @@ export function questionUnder(question: Question, replace: (policy: Policy) => P
   });
   switch (question.verb) {
     case 'attempt':
-      return attemptOf(checksOf(question).map(replaced), question.dryRun);
+      return attemptLike(question, checksOf(question).map(replaced));
     case 'change':
       return { ...question, changes: question.changes.map(replaced) };
     case 'forget':
@@ -67,7 +75,7 @@ function whole(question: Question, answer: Answer, retryAfter: number): Answer {
     const isForShareOnly = decision.retryAfter === Number.POSITIVE_INFINITY && cost <= limit;
     return { ...decision, limit, retryAfter: isForShareOnly ? retryAfter : decision.retryAfter };
   });
-  return resultOf(decisions, answer.source);
+  return answerLike(answer, resultOf(decisions, answer.source));
 }
 
 /** What each decision of an answer is about: all but attempts are answered with a look, which costs nothing. */

@@ -30,8 +30,11 @@ import { decidedAt, exactMicros, resultOf, resultOfOne } from '../../model/resul
 import {
   type Answer,
   type Attempt,
+  answerLike,
+  attemptLike,
   attemptOf,
   type Change,
+  type Changes,
   checksOf,
   type Question,
   type Store,
@@ -103,9 +106,9 @@ class Lessee {
   readonly ask = (question: Question): MaybePromise<Answer> => {
     switch (question.verb) {
       case 'attempt':
-        return question.and.length === 0 && !question.dryRun ? this.#attempt(question) : this.#askShared(question);
+        return isPlain(question) ? this.#attempt(question) : this.#askShared(question);
       case 'change':
-        return this.#change(question.changes);
+        return this.#change(question);
       case 'forget':
         return this.#forget(question.key, question.policies);
       case 'history':
@@ -116,7 +119,7 @@ class Lessee {
 
   #askShared(question: Attempt): MaybePromise<Answer> {
     const checks = checksOf(question);
-    const shared = attemptOf(this.#shared(checks), question.dryRun);
+    const shared = attemptLike(question, this.#shared(checks));
     return proceed(this.#inner.ask(shared), (answer) => withLimitsOf(checks, answer));
   }
 
@@ -201,14 +204,18 @@ class Lessee {
   }
 
   /** Giving units back or ending a block takes nothing away from what is held here. The others concern it. */
-  #change(changes: readonly Change[]): MaybePromise<Answer> {
+  #change({ changes, settles }: Changes): MaybePromise<Answer> {
     const concerned = changes.filter(({ verb }) => verb === 'penalize' || verb === 'block').map(({ key }) => key);
     const refunds = concerned.flatMap((key) => this.#book.drop(key));
-    const all = { verb: 'change', changes: [...refunds, ...this.#shared(changes)] } as const;
-    return proceed(this.#inner.ask(all), ({ decisions, source }) => {
+    // What a settlement depends on is no concern of what is held here.
+    const own = settles === undefined ? refunds : [];
+    if (own !== refunds) this.#giveBack(refunds);
+    const all = { verb: 'change', changes: [...own, ...this.#shared(changes)], settles } as const;
+    return proceed(this.#inner.ask(all), (answer) => {
       // What was granted while this was under way was granted before it.
       for (const key of concerned) this.#giveBack(this.#book.drop(key));
-      return withLimitsOf(changes, resultOf(decisions.slice(refunds.length), source));
+      const { decisions, source } = answer;
+      return withLimitsOf(changes, answerLike(answer, resultOf(decisions.slice(own.length), source)));
     });
   }
 
@@ -229,7 +236,12 @@ function withLimitsOf(items: readonly { readonly policy: Policy }[], answer: Ans
     ...decision,
     limit: ruleOf(items[index]!.policy).limit,
   }));
-  return resultOf(decisions, answer.source);
+  return answerLike(answer, resultOf(decisions, answer.source));
+}
+
+/** An attempt that a block may pay for. */
+function isPlain({ and, dryRun, mark, least }: Attempt): boolean {
+  return and.length === 0 && !dryRun && mark === undefined && least === undefined;
 }
 
 /**

@@ -2,7 +2,9 @@
 --   KEYS   one for each change
 --   ARGV   [1] now in microseconds, or '' for the server's own clock; then for each change nine: verb; which of the MODULES and three
 --          arguments of it; cost, or for a block how long in microseconds; for a refund when it was spent and until when that would
---          have been remembered, and its cost, or ''; the same of what is to last for longer
+--          have been remembered, and its cost, or ''; the same of what is to last for longer.
+--          The first may be 'settle', whose key is that of a mark: unless the mark says what follows the cost, and its time is not over,
+--          nothing is changed, and if it does it is removed
 -- Reply    lines: now, then for each change what a look sees afterwards (see decide.lua), and by how many units the state changed
 local function carry_out(verb, key, rule, amount, at)
   local raw, stored, _, blocked_until, expires = rule.read(key)
@@ -28,11 +30,22 @@ local function carry_out(verb, key, rule, amount, at)
   return 0
 end
 
+local function settle(key, text)
+  if call('GET', key) ~= text or tonumber(string.match(text, '^%d+')) <= now then return false end
+  call('DEL', key)
+  return true
+end
+
 local lines = { format('%d', now) }
-for i = 1, #KEYS do
+local first, is_off = 1, false
+if ARGV[2] == 'settle' then
+  is_off = not settle(KEYS[1], ARGV[8])
+  first, lines[2] = 2, is_off and 'missing' or 'found'
+end
+for i = first, #KEYS do
   local at = i * 9 - 7
   local rule = MODULES[tonumber(ARGV[at + 1])](ARGV[at + 2] + 0.0, ARGV[at + 3] + 0.0, ARGV[at + 4])
-  local units = carry_out(ARGV[at], KEYS[i], rule, tonumber(ARGV[at + 5]), at)
+  local units = is_off and 0 or carry_out(ARGV[at], KEYS[i], rule, tonumber(ARGV[at + 5]), at)
   local raw, stored, _, blocked_until = rule.read(KEYS[i])
   local remaining, retry, reset, delay = rule.transition(now, 0, raw, stored)
   if blocked_until > now then remaining, retry, reset, delay = refused(blocked_until - now, retry, reset) end

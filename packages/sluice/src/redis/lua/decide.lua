@@ -1,5 +1,5 @@
 -- Attempts under several policies, each all or nothing, decided and spent atomically, in order: read every state, run every transition,
--- write only if all of them allow it. A denied attempt writes nothing, but for a state that a large clock step has made unreadable (see
+-- write only if all of them allow it (several.lua). A denied attempt writes nothing, but for a state that a large clock step has made unreadable (see
 -- "Clock steps" in docs/semantics.md).
 --   KEYS   for each attempt, one for each policy
 --   ARGV   [1] now in microseconds, or '' for the server's own clock; [2] '1' for a dry run, else ''; [3] how many policies;
@@ -15,31 +15,10 @@ for i = 1, policies do
   checks[i] = MODULES[tonumber(ARGV[at])](ARGV[at + 1] + 0.0, ARGV[at + 2] + 0.0, ARGV[at + 3])
 end
 
-local function decide(check, key, cost)
-  check.key = key
-  check.raw, check.stored, check.found, check.blocked_until = check.read(key)
-  check.remaining, check.retry, check.reset, check.delay, check.state, check.delta =
-    check.transition(now, cost, check.raw, check.stored)
-  if check.blocked_until > now then
-    check.state = nil
-    local _, _, look_reset = check.transition(now, 0, check.raw, check.stored)
-    check.remaining, check.retry, check.reset, check.delay =
-      refused(check.blocked_until - now, check.retry, look_reset)
-  end
-  return check.retry == 0
-end
-
--- Nothing is spent after all: what is told is what a look would see, though still whether it would have been allowed.
-local function unspent(check, all_allowed)
-  local _
-  check.remaining, _, check.reset = check.transition(now, 0, check.raw, check.stored)
-  if not all_allowed then check.delay = 0 end
-end
-
 local function attempt(from)
   local all_allowed = true
   for i, check in ipairs(checks) do
-    local allowed = decide(check, KEYS[from + i], ARGV[first_cost + from + i - 1] + 0.0)
+    local allowed = decide_check(check, KEYS[from + i], ARGV[first_cost + from + i - 1] + 0.0)
     all_allowed = all_allowed and allowed
   end
   local told = {}
