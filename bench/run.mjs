@@ -4,7 +4,7 @@ import { commitOf, describeMachine, packageVersions } from './measure/machine.mj
 import { buildOf } from './measure/other-commit.mjs';
 import { progressLine } from './measure/progress.mjs';
 import { keepGroup, writePages } from './report/pages.mjs';
-import { terminalReport } from './report/terminal.mjs';
+import { besideReport, terminalReport } from './report/terminal.mjs';
 
 export async function runBench({ quick, groups, against: commit, json, writeResults, command }) {
   const progress = progressLine();
@@ -29,6 +29,7 @@ export async function runBench({ quick, groups, against: commit, json, writeResu
     await against?.remove();
   }
   progress.done();
+  if (against !== undefined) console.log(besideReport(done, against.commit));
   if (json !== undefined) writeFileSync(json, `${JSON.stringify(done, null, 2)}\n`);
   if (writeResults) for (const file of writePages()) console.error(`written: ${file}`);
 }

@@ -1,6 +1,7 @@
 /** The numbers that readers see are those of the last run: RESULTS.md and the README's are made of bench/results again, and compared. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { allGroups } from '../bench/groups.mjs';
 import { pagesOf, readRecords } from '../bench/report/pages.mjs';
 
 const records: readonly { readonly name: string }[] = readRecords();
@@ -18,6 +19,13 @@ test('every record is of a group that there is, and has its tables', () => {
   for (const { name } of records) {
     expect(groups).toContain(name);
     expect(existsSync(`bench/results/${name}.md`), name).toBe(true);
+  }
+});
+
+test('every group can be loaded, and says what it is', async () => {
+  for (const { name, title, about, place, run, isBroken } of await allGroups()) {
+    expect([name, isBroken, about]).toEqual([name, undefined, expect.any(String)]);
+    expect([typeof title, typeof place, typeof run]).toEqual(['string', 'number', 'function']);
   }
 });
 

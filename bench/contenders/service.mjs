@@ -3,7 +3,7 @@
  * sends an answer of the same length, over gRPC the same method of the same server with an answer that is there already.
  */
 import { createService, Metrics, openStore, readConfig } from '@sluice/server';
-import { createGrpcServer } from '../../packages/server/dist/envoy/grpc/server.js';
+import { createEnvoyServer } from '../../packages/server/dist/envoy/grpc/server.js';
 import { readJson } from '../../packages/server/dist/service/read-body.js';
 import { HOT_KEY_LIMIT } from './policies.mjs';
 
@@ -104,6 +104,7 @@ const CONSTANT_RESPONSE = {
     },
   ],
   responseHeadersToAdd: [],
+  requestHeadersToAdd: [],
   dynamicMetadata: undefined,
 };
 
@@ -111,7 +112,7 @@ const CONSTANT_RESPONSE = {
 export async function startServices() {
   const http = await serviceOf(CONFIG, { routes: [CONSTANT_ROUTE], paths: {} });
   const envoy = await serviceOf(ENVOY_CONFIG);
-  const constant = createGrpcServer({
+  const constant = createEnvoyServer({
     answer: async () => CONSTANT_RESPONSE,
     guard() {},
     onError() {},
@@ -120,6 +121,6 @@ export async function startServices() {
   return {
     http: (await http.listen(0, '127.0.0.1')).port,
     grpc: await envoy.listenGrpc(0, '127.0.0.1'),
-    grpcConstant: await constant.listen(0, '127.0.0.1'),
+    grpcConstant: await constant.listen({ port: 0, host: '127.0.0.1' }),
   };
 }

@@ -1,6 +1,6 @@
 /** The way without a promise, which the middlewares go; with --against, beside the same of another commit. */
 import { atOnceNames, NOTHING } from '../contenders/memory.mjs';
-import { measureCell } from '../measure/memory-cell.mjs';
+import { besideOf, measureCell } from '../measure/memory-cell.mjs';
 import { pairedRatio } from '../measure/statistics.mjs';
 import { count, keysText, micros, ratio } from '../report/format.mjs';
 import { atLeast } from '../report/reach.mjs';
@@ -27,6 +27,7 @@ export const group = {
     return {
       tables: cells.map((cell) => tableOf(cell, against)),
       reach: against === undefined ? [] : [reachOf(cells, against)],
+      beside: besideOf(cells),
       cells,
     };
   },

@@ -26,7 +26,8 @@ export const group = {
     const cells = [];
     for (const framework of FRAMEWORKS) {
       progress.group(`headers, ${framework}`);
-      cells.push({ framework, work: await workOf(framework, Object.keys(NAMES).slice(1), size) });
+      const [work] = await workOf(framework, Object.keys(NAMES).slice(1), size);
+      cells.push({ framework, work });
     }
     return { tables: cells.map(tableOf), reach: [reachOf(cells)], cells };
   },

@@ -1,7 +1,7 @@
 /** Awaited checks in memory beside RateLimiterMemory: from one key to a million, states that recover and states that last. */
 import { MEMORY_BASELINE, NOTHING, SHORT_PEER, sluiceNames } from '../contenders/memory.mjs';
 import { O1_ALGORITHMS } from '../contenders/policies.mjs';
-import { cpuRatio, measureCell, PROCESSES, rowNamed } from '../measure/memory-cell.mjs';
+import { besideOf, cpuRatio, measureCell, PROCESSES, rowNamed } from '../measure/memory-cell.mjs';
 import { interleave } from '../measure/rounds.mjs';
 import { summarise } from '../measure/statistics.mjs';
 import { count, keysText, micros, ratio, spread } from '../report/format.mjs';
@@ -40,6 +40,7 @@ export const group = {
       headlines: headlinesOf(cells),
       behind: behindOf(cells),
       reach: reachOf(cells),
+      beside: besideOf(cells),
       cells,
     };
   },

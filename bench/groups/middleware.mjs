@@ -31,8 +31,7 @@ export const group = {
     for (const framework of FRAMEWORKS) {
       progress.group(`middleware, ${framework}: CPU of a request`);
       const variants = variantsOf(framework);
-      const work = await workOf(framework, variants, size.work);
-      const other = against === undefined ? undefined : await workOf(framework, variants, size.work, against);
+      const [work, other] = await workOf(framework, variants, size.work, against);
       progress.group(`middleware, ${framework}: over sockets`);
       cells.push({ framework, work, other, rates: await ratesOf({ framework, size: size.sockets, progress }) });
     }
@@ -41,6 +40,7 @@ export const group = {
       headlines: cells.map(headlineOf),
       behind: cells.flatMap(behindOf),
       reach: cells.map(reachOf),
+      beside: cells.flatMap(besideOf),
       cells,
     };
   },
@@ -185,6 +185,17 @@ function behindOf({ framework, work }) {
     if (part <= 1.03) return [];
     const why = 'it adds one to a number in a map and sets three numbers, without a window that slides';
     return [{ what: `${peer.name}, CPU added to a request of ${TITLES[framework]}`, ratio: 1 / part, why }];
+  });
+}
+
+/** How many times less CPU a whole request takes than with the other commit. */
+function besideOf({ framework, work, other = [] }) {
+  const own = work.filter(({ variant }) => variant.startsWith('sluice'));
+  return own.flatMap(({ variant, cpuMicros }) => {
+    const before = other.find((one) => one.variant === variant);
+    return before === undefined
+      ? []
+      : [[`middleware, ${framework}, ${variant}`, before.cpuMicros.mean / cpuMicros.mean]];
   });
 }
 

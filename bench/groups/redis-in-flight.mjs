@@ -1,7 +1,7 @@
 /** Many attempts at a time on Redis, as a busy server has them: those of one turn of the event loop share a call. */
 import { O1_ALGORITHMS } from '../contenders/policies.mjs';
 import { BASELINE } from '../contenders/redis.mjs';
-import { KEYS, openClient } from '../measure/redis-cell.mjs';
+import { besideOf, KEYS, openClient } from '../measure/redis-cell.mjs';
 import { startRedis } from '../measure/redis-server.mjs';
 import { count, micros, millis, ratio, spread } from '../report/format.mjs';
 import { atLeast } from '../report/reach.mjs';
@@ -44,6 +44,7 @@ export const group = {
         headlines: headlinesOf(cells),
         behind: [],
         reach: cells.map(reachOf),
+        beside: besideOf(cells),
         lines: [comparisonLine(cells)],
         cells,
       };

@@ -1,7 +1,7 @@
 /** One attempt at a time on Redis, which is what most requests of a server are: wall time, CPU of the client, CPU of the server. */
 import { O1_ALGORITHMS } from '../contenders/policies.mjs';
 import { BASELINE } from '../contenders/redis.mjs';
-import { KEYS, openClient } from '../measure/redis-cell.mjs';
+import { besideOf, KEYS, openClient } from '../measure/redis-cell.mjs';
 import { startRedis } from '../measure/redis-server.mjs';
 import { count, micros, ratio, spread } from '../report/format.mjs';
 import { atMost } from '../report/reach.mjs';
@@ -28,7 +28,7 @@ export const group = {
         progress.group(`redis, one at a time, ${client}`);
         const opened = await openClient({ redis, client, names: NAMES, against });
         try {
-          cells.push({ client, rows: await opened.turns(1, size, progress) });
+          cells.push({ client, inFlight: 1, rows: await opened.turns(1, size, progress) });
         } finally {
           await opened.close();
         }
@@ -40,6 +40,7 @@ export const group = {
         headlines: headlinesOf(cells),
         behind: cells.flatMap(behindOf),
         reach: cells.flatMap(reachOf),
+        beside: besideOf(cells),
         cells,
       };
     } finally {

@@ -68,3 +68,14 @@ function rowOf(name, contenders, records) {
 /** How many times less CPU than the other, in the same process setting, within each round. */
 export const cpuRatio = (row, other, process) => pairedRatio(other[process].cpuMicros, row[process].cpuMicros).median;
 export const rowNamed = ({ rows }, name) => rows.find((row) => row.name === name);
+
+/** Of each row that was measured at another commit too: a name, and how many times less CPU it takes than there. */
+export const besideOf = (cells) =>
+  cells.flatMap(({ keys, state, outcome, rows }) =>
+    rows
+      .filter((row) => row['other commit'] !== undefined)
+      .map((row) => [
+        `${row.name}, ${keys} keys, ${outcome === 'denied' ? 'denied' : state}`,
+        pairedRatio(row['other commit'].cpuMicros, row.mixed.cpuMicros).median,
+      ]),
+  );

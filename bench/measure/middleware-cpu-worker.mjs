@@ -80,12 +80,19 @@ async function fire(wires, amount) {
   return { cpuMicros: (processCpuMicros() - before) / amount };
 }
 
-async function measure({ framework, variants, warmUp, rounds, requests }) {
-  const wires = new Map();
-  for (const variant of variants) wires.set(variant, await wiresTo(framework, variant));
-  for (const variant of variants) await fire(wires.get(variant), warmUp);
-  const run = (variant) => fire(wires.get(variant), requests);
-  return [...(await interleave({ rounds, contenders: variants, run }))];
+const opened = new Map();
+
+async function open({ framework, variants, warmUp }) {
+  for (const variant of variants) opened.set(variant, await wiresTo(framework, variant));
+  for (const wires of opened.values()) await fire(wires, warmUp);
 }
 
-answerRequests({ measure });
+const turns = async ({ rounds, requests }) => [
+  ...(await interleave({
+    rounds,
+    contenders: [...opened.keys()],
+    run: (variant) => fire(opened.get(variant), requests),
+  })),
+];
+
+answerRequests({ open, turns });

@@ -73,3 +73,16 @@ function rowsOf(contenders, records) {
     };
   });
 }
+
+/** Of each row that was measured at another commit too, how many times less it takes than there, of each of the three. */
+export const besideOf = (cells) =>
+  cells.flatMap(({ client, inFlight, rows }) =>
+    rows
+      .filter(({ vsOther }) => vsOther !== undefined)
+      .flatMap(({ name, vsOther }) =>
+        Object.entries(vsOther).map(([part, times]) => [
+          `${name}, ${client}, ${inFlight} in flight, ${part}`,
+          1 / times,
+        ]),
+      ),
+  );

@@ -6,6 +6,23 @@ export function terminalReport({ name, title, tables, reach = [], conditions }) 
   );
 }
 
+/** A row that takes more than at the other commit, by more than noise. */
+const SLOWER = 0.95;
+
+/** All rows that were measured at another commit too: how many take more than there, and which. */
+export function besideReport(results, commit) {
+  const rows = results.flatMap(({ beside = [] }) => beside).sort(([, one], [, other]) => one - other);
+  const slower = rows.filter(([, times]) => times < SLOWER);
+  const middle = rows[rows.length >> 1]?.[1] ?? Number.NaN;
+  const text = (times) => `${times.toFixed(2)}x`;
+  const table = {
+    title: `${slower.length} of ${rows.length} rows take more than at ${commit} (below ${SLOWER}); the middle one takes ${text(middle)} less. The twenty worst:`,
+    columns: ['', 'times less than there'],
+    rows: rows.slice(0, 20).map(([what, times]) => [what, text(times)]),
+  };
+  return `${heading(`Beside ${commit}`)}\n${textTable(table)}`;
+}
+
 const heading = (text) => `\n${text}\n${'='.repeat(text.length)}`;
 
 function reachTable(reach) {
