@@ -109,11 +109,18 @@ function setWithHead(outgoing: Outgoing, ours: HeaderValues): void {
       for (const name in ours) if (!this.hasHeader(name)) this.setHeader(name, ours[name]!);
       return writeHead.apply(this, given);
     }
-    const all: Record<string, unknown> = {};
-    for (const name in ours) if (!(name in theirs || lowerCase(name) in theirs)) all[name] = ours[name];
-    for (const name in theirs) all[name] = (theirs as Record<string, unknown>)[name];
+    const all: unknown[] = [];
+    for (const name in ours) if (!hasName(theirs, name)) all.push(name, ours[name]);
+    for (const name in theirs) all.push(name, (theirs as Record<string, unknown>)[name]);
     return writeHead.call(this, given[0], all);
   };
+}
+
+function hasName(fields: object, name: string): boolean {
+  for (const other in fields) {
+    if (other.length === name.length && lowerCase(other) === lowerCase(name)) return true;
+  }
+  return false;
 }
 
 interface Outgoing extends Pick<NodeResponse, 'setHeader'> {
