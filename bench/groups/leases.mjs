@@ -17,7 +17,7 @@ import { count, millis, ratio } from '../report/format.mjs';
 const IN_FLIGHT = 64;
 const SIZES = {
   quick: { rounds: 3, sliceMs: 100, warmMs: 100, idleRounds: 25 },
-  full: { rounds: 5, sliceMs: 200, warmMs: 200, idleRounds: 40 },
+  full: { rounds: 5, sliceMs: 200, warmMs: 200, idleRounds: 25 },
 };
 
 /** Each with a state of its own, so that none finds what another has spent. */
