@@ -22,7 +22,20 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const COMMANDS = [
   ...['serve', 'backtest', 'suggest', 'check', 'explain', 'schema'],
-  ...['attempt', 'peek', 'refund', 'penalize', 'reset', 'block', 'unblock', 'history', 'inspect', 'errors', 'top'],
+  ...[
+    'attempt',
+    'peek',
+    'refund',
+    'penalize',
+    'reset',
+    'block',
+    'unblock',
+    'history',
+    'exceptions',
+    'inspect',
+    'errors',
+    'top',
+  ],
 ];
 
 const TLS_CERT = fileURLToPath(new URL('tls/localhost.pem', import.meta.url));

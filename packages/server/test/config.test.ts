@@ -21,7 +21,11 @@ const BAD: readonly (readonly [text: string, seenBySchema: boolean, ...problems:
   ['', true, '1:1 : expected a map of policies, rules'],
   ['policies: {}', true, '1:1 policies: expected a map of at least one policy'],
   ['policies: []', true, '1:1 policies: expected a map of at least one policy'],
-  [`${API}typo: 1`, true, '3:1 typo: no such field; there are policies, rules, overrides, trustedProxies, jwt'],
+  [
+    `${API}typo: 1`,
+    true,
+    '3:1 typo: no such field; there are policies, rules, overrides, exceptions, trustedProxies, jwt',
+  ],
   [policy('5'), true, '2:3 policies.api: expected a policy: a map with an algorithm'],
   [policy('{ algorithm: leaky }'), true, '2:10 policies.api.algorithm: expected one of concurrency,'],
   [

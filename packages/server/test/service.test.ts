@@ -21,7 +21,7 @@ describe('the token', () => {
   const routes = ROUTES.flatMap(({ methods, path, access }) =>
     methods.map((method) => [method, path, access] as const),
   );
-  const CHANGES = ['/v1/refund', '/v1/penalize', '/v1/reset', '/v1/block', '/v1/unblock'];
+  const CHANGES = ['/v1/refund', '/v1/penalize', '/v1/reset', '/v1/block', '/v1/unblock', '/v1/exceptions'];
 
   test.each(routes)('%s %s (%s)', async (method, path, access) => {
     expect(access === 'change').toBe(CHANGES.includes(path));
@@ -171,6 +171,7 @@ describe('the description at /openapi.json', () => {
   const BODIES: Readonly<Record<string, object>> = {
     '/v1/block': { ...subject, duration: '1m' },
     '/v1/settle': { hold: 'x', actual: 1 },
+    '/v1/exceptions': { kind: 'deny', key: 'nobody', for: '1m' },
     '/v1/reserve': { ...subject, ttl: 5 },
   };
 

@@ -31,6 +31,7 @@ const COMMANDS: ReadonlyMap<string, LoadCommand> = new Map(
     block: verb('block'),
     unblock: verb('unblock'),
     history: verb('history'),
+    exceptions: async () => (await import('./exceptions.ts')).exceptionsCommand,
     inspect: async () => (await import('./inspect.ts')).inspectCommand,
     errors: async () => (await import('./errors.ts')).errorsCommand,
     top: async () => (await import('./top.ts')).topCommand,

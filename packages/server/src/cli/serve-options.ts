@@ -30,6 +30,7 @@ export const SERVE_FLAGS = {
   protect: { type: 'string', variable: 'SLUICE_PROTECT' },
   workers: { type: 'string', variable: 'SLUICE_WORKERS' },
   'log-requests': { type: 'boolean', variable: 'SLUICE_LOG_REQUESTS' },
+  'log-keys': { type: 'boolean', variable: 'SLUICE_LOG_KEYS' },
   'no-lab': { type: 'boolean', variable: 'SLUICE_NO_LAB' },
   record: { type: 'string', variable: 'SLUICE_RECORD' },
   'record-size': { type: 'string', variable: 'SLUICE_RECORD_SIZE' },
@@ -57,6 +58,7 @@ export interface ServeOptions extends Partial<RedisTarget> {
   /** Processes that answer. With one there is no other. */
   readonly workers: number;
   readonly logRequests: boolean;
+  readonly logKeys: boolean;
   readonly hasLab: boolean;
   /** Where attempts are recorded. */
   readonly record: RecordOptions | undefined;
@@ -84,6 +86,7 @@ export async function readOptions(flags: Arguments, { environment }: Terminal): 
     tls: await tlsFiles(flags),
     ...readProtection(flags, environment),
     logRequests: flags.has('log-requests'),
+    logKeys: flags.has('log-keys'),
     hasLab: !flags.has('no-lab'),
     record: readRecord(flags),
     json: flags.has('json'),

@@ -52,6 +52,7 @@ ${REDIS_HELP}
   --workers N         how many processes answer on the port: a number, or auto, one for each core, at most 8. Auto by default on
                       Redis; without Redis there is one (SLUICE_WORKERS)
   --log-requests      a line in the log for each request (SLUICE_LOG_REQUESTS)
+  --log-keys          keys of exceptions may stand in the log (SLUICE_LOG_KEYS)
   --record FILE       writes every attempt to a file that sluice backtest reads: time, policy, key, cost (SLUICE_RECORD). When it is full,
                       it goes to FILE.1, and so on
   --record-size MB, --record-files N   how large a file gets, and how many older ones are kept; 100 and 4 by default

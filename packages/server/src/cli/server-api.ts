@@ -14,7 +14,7 @@ export const SERVER_HELP = `  --server URL     the server to ask; http://127.0.0
 export interface ServerApi {
   readonly url: string;
   /** With a body it is a POST. */
-  ask(path: string, body?: object): Promise<Record<string, unknown>>;
+  ask(path: string, body?: object, method?: 'DELETE'): Promise<Record<string, unknown>>;
 }
 
 const TIMEOUT_MS = 5000;
@@ -40,13 +40,13 @@ export function serverApi(flags: Arguments): ServerApi {
   const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
   return {
     url,
-    async ask(path, body) {
+    async ask(path, body, method) {
       // Below the path of the URL, which a gateway in front may want.
       const response = await fetch(`${url.replace(/\/+$/, '')}${path}`, {
         headers: authorization,
         signal: AbortSignal.timeout(TIMEOUT_MS),
         ...(body === undefined
-          ? {}
+          ? { method: method ?? 'GET' }
           : {
               method: 'POST',
               body: JSON.stringify(body),

@@ -1,5 +1,6 @@
 /** What a file says, checked: everything that can be known before the first request is known here. */
 import type { Policy } from 'sluice';
+import type { ExceptionEntry } from 'sluice/exceptions';
 import type { Key } from 'sluice/http';
 import type { EnvoyDomains } from '../envoy/domain.ts';
 import type { Matcher } from './match.ts';
@@ -12,6 +13,8 @@ export interface Config {
   readonly rules: readonly Rule[];
   /** Who is believed when they say for whom they ask, as `byIp` takes it. */
   readonly trustedProxies: TrustedProxies;
+  /** Who is exempt or denied, as the files say. Default: nobody. */
+  readonly exceptions?: readonly ExceptionEntry[] | undefined;
   /** What the token of a request says, where there is a section `jwt`. */
   readonly tokenOf?: TokenOf | undefined;
   /** What files with a `domain` say: limits for Envoy. */

@@ -8,6 +8,7 @@ import { type Fields, readFields } from '../files/fields.ts';
 import { type FileProblem, type Problem, Problems } from '../files/problem.ts';
 import { parseYaml, type YamlFile } from '../files/yaml-file.ts';
 import type { Config, TrustedProxies } from './config.ts';
+import { readExceptions } from './read-exceptions.ts';
 import { type Environment, readJwtSection } from './read-jwt.ts';
 import { readOverrides } from './read-overrides.ts';
 import { type PolicyDraft, readPolicies } from './read-policies.ts';
@@ -46,7 +47,7 @@ export interface HeldByFile {
   readonly limits?: number | undefined;
 }
 
-export const SECTIONS = ['policies', 'rules', 'overrides', 'trustedProxies', 'jwt'] as const;
+export const SECTIONS = ['policies', 'rules', 'overrides', 'exceptions', 'trustedProxies', 'jwt'] as const;
 
 /** Reads the text of a config file (YAML). Never throws for what is in it: problems are listed, each with its line. */
 export function readConfig(text: string, environment: Environment = {}): ReadConfig {
@@ -110,7 +111,9 @@ function readSources(sources: readonly Source[], environment: Environment): Conf
     readOverrides(source.fields?.overrides, { policies, isPolicy }, source.problems);
     return own;
   });
-  return { policies, rules, trustedProxies, ...(tokenOf === undefined ? {} : { tokenOf }) };
+  const exceptions = sources.flatMap(({ fields, problems }) => readExceptions(fields?.exceptions, problems));
+  const more = { ...(tokenOf === undefined ? {} : { tokenOf }), ...(exceptions.length === 0 ? {} : { exceptions }) };
+  return { policies, rules, trustedProxies, ...more };
 }
 
 /** What holds for all requests: one file may say it. */

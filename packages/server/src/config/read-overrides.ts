@@ -42,7 +42,7 @@ function readOverride(value: unknown, path: Path, { policies, isPolicy }: Overri
 export const MOMENT = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/;
 
 /** A day is over when it begins, in UTC: `until` is the first moment without. */
-function readMoment(value: unknown, path: Path, problems: Problems): number | undefined {
+export function readMoment(value: unknown, path: Path, problems: Problems): number | undefined {
   if (value === undefined) return undefined;
   const moment = typeof value === 'string' && MOMENT.test(value) ? Date.parse(value) : Number.NaN;
   if (Number.isFinite(moment) && hasDay(value as string)) return moment;

@@ -5,6 +5,7 @@
 import type { Field } from 'sluice/algorithm';
 import { ALGORITHM_NAMES, fieldsOf, isNumber, NUMBERS } from '../files/algorithms.ts';
 import { JWT_ALGORITHMS } from './jwt.ts';
+import { FILE_KINDS } from './read-exceptions.ts';
 import { MOMENT } from './read-overrides.ts';
 import { POLICY_NAME, WORDS } from './read-policies.ts';
 
@@ -131,6 +132,21 @@ const OVERRIDE: Schema = mapOf(
   ['key', 'policy', 'limits'],
 );
 
+const EXCEPTION: Schema = {
+  ...mapOf(
+    {
+      kind: { enum: FILE_KINDS, description: 'exempt: everything is allowed. deny: nothing is.' },
+      key: { ...text('A key, exactly.'), maxLength: 1024 },
+      prefix: { ...text('All keys that begin so.'), maxLength: 256 },
+      network: text('All keys that are addresses of it, such as ip:203.0.113.7.'),
+      until: { type: 'string', pattern: MOMENT.source },
+      reason: { ...text('For people.'), maxLength: 200 },
+    },
+    ['kind'],
+  ),
+  oneOf: [{ required: ['key'] }, { required: ['prefix'] }, { required: ['network'] }],
+};
+
 const JWT_KEY: Schema = {
   ...mapOf(
     {
@@ -170,6 +186,7 @@ export const CONFIG_SCHEMA: Schema = {
     },
     rules: { type: 'array', items: { oneOf: [LIMITED_RULE, UNLIMITED_RULE] } },
     overrides: { type: 'array', items: OVERRIDE },
+    exceptions: { type: 'array', items: EXCEPTION },
     trustedProxies: {
       description: 'How many proxies stand in front, or their addresses and networks.',
       oneOf: [

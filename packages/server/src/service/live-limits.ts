@@ -1,5 +1,6 @@
 /** The config that holds now, and a limiter made for it. A new config takes its place at once; the store, and so every state, stays. */
 import { createLimiter, type Limiter, type Policy, type Store } from 'sluice';
+import type { Exceptions } from 'sluice/exceptions';
 import { layered, shadow } from 'sluice/layers';
 import type { Config } from '../config/config.ts';
 import { ENVOY_POLICY_PREFIX } from '../envoy/limit.ts';
@@ -25,12 +26,17 @@ export interface LiveStores {
   readonly hurried?: Store | undefined;
 }
 
-export function liveLimits({ store, hurried = store }: LiveStores, metrics: Metrics, first: Config): LiveLimits {
+/** `exceptions` are those of the store; those of the config are set with it. */
+export function liveLimits(stores: LiveStores, metrics: Metrics, first: Config, exceptions?: Exceptions): LiveLimits {
+  const except = (store: Store): Store => exceptions?.around(store) ?? store;
+  const store = except(stores.store);
+  const hurried = stores.hurried === undefined || stores.hurried === stores.store ? store : except(stores.hurried);
   const made = (config: Config) => {
     metrics.configured(config.policies.keys());
     const limiter = limiterFor(config, store, metrics);
     return { config, limiter, hurriedLimiter: hurried === store ? limiter : limiterFor(config, hurried, metrics) };
   };
+  exceptions?.setFixed(first.exceptions ?? []);
   let current = made(first);
   return {
     get config() {
@@ -43,6 +49,7 @@ export function liveLimits({ store, hurried = store }: LiveStores, metrics: Metr
       return current.hurriedLimiter;
     },
     replace(config) {
+      exceptions?.setFixed(config.exceptions ?? []);
       current = made(config);
     },
   };

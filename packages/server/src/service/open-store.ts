@@ -1,6 +1,7 @@
 /** Where the state is kept: in this process, or on Redis with everything around it that keeps the service answering without. */
 import { type Decision, type Duration, memoryStore, type Store } from 'sluice';
-import { redisStore } from 'sluice/ioredis';
+import { type ExceptionsPort, redisExceptions } from 'sluice/exceptions';
+import { redisStore, runScriptWith } from 'sluice/ioredis';
 import { deadline, denyCache, fallback, layered, telemetry } from 'sluice/layers';
 import { type Answer, around, type MaybePromise, type Question } from 'sluice/store';
 import { inOneTable } from './inline-policies.ts';
@@ -15,6 +16,8 @@ export interface OpenStore {
   readonly store: Store;
   /** The same states for callers who do not wait long, as Envoy: whoever answers in the place of Redis is in time for them. Default: store. */
   readonly hurried?: Store | undefined;
+  /** Where the exceptions are that all servers on this store share. Default: in this process. */
+  readonly exceptions?: ExceptionsPort | undefined;
   /** For people. */
   readonly description: string;
   /** Whether somebody else answers when the store does not. */
@@ -128,6 +131,7 @@ async function openRedis(options: StoreOptions & RedisConnection, metrics: Metri
     store,
     hurried: cached.hurried === cached.store ? store : telling(cached.hurried, options.onFreed),
     forgetDenials: (keys) => cached.forgetDenials(keys),
+    exceptions: redisExceptions(runScriptWith(client), { prefix }),
     description: `on Redis at ${addressText(parseRedisAddress(options.redis))}`,
     failsClosed: to === 'deny',
     hasAnswered: () => start.hasAnswered,

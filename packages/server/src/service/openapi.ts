@@ -128,12 +128,34 @@ const WORKERS = {
     'Whose numbers these are. Silent ones did not answer in time and are missing. Only where there are several.',
 };
 
+const EXCEPTION: Schema = {
+  kind: { enum: ['exempt', 'deny', 'override', 'block'] },
+  key: { type: 'string', description: 'For whom: a key,' },
+  prefix: { type: 'string', description: 'or all keys that begin so,' },
+  network: { type: 'string', description: 'or all keys that are addresses of it, such as 10.0.0.0/8.' },
+  policy: {
+    type: 'string',
+    description: 'Of an override: the policy whose numbers change. Default: all that have them.',
+  },
+  numbers: { type: 'object', description: 'Of an override: the numbers that hold instead.' },
+  until: { type: 'string', description: 'The first moment without it; missing when it has no end.' },
+  reason: { type: 'string', description: 'For people.' },
+};
+
 const SCHEMAS: Schema = {
   Policy: object({ algorithm: { type: 'string' }, name: { type: 'string' } }, ['algorithm']),
   Ask: object({ ...SUBJECT, cost: COST }, ['key'], ABOUT_POLICIES),
   RefundAsk: object({ ...SUBJECT, cost: COST, of: ref('Result') }, ['key'], ABOUT_POLICIES),
   Subject: object(SUBJECT, ['key'], ABOUT_POLICIES),
-  BlockAsk: object({ ...SUBJECT, duration: { type: ['string', 'number'] } }, ['key', 'duration'], ABOUT_POLICIES),
+  BlockAsk: object(
+    {
+      ...SUBJECT,
+      duration: { type: ['string', 'number'] },
+      reason: { type: 'string', maxLength: 200, description: 'For people: shown in /v1/exceptions.' },
+    },
+    ['key', 'duration'],
+    ABOUT_POLICIES,
+  ),
   ReserveAsk: object(
     {
       ...SUBJECT,
@@ -186,6 +208,24 @@ const SCHEMAS: Schema = {
     },
     ['policy', 'entries', 'next'],
   ),
+  Exception: object(EXCEPTION, ['kind']),
+  ExceptionAsk: object(
+    {
+      ...EXCEPTION,
+      kind: { enum: ['exempt', 'deny', 'override'] },
+      for: { type: ['string', 'number'], description: 'How long.' },
+    },
+    ['kind'],
+    { additionalProperties: false },
+  ),
+  Exceptions: object(
+    {
+      exceptions: { type: 'array', items: ref('Exception') },
+      current: { type: 'boolean', description: 'False while the list cannot be read: then the last known one holds.' },
+    },
+    ['exceptions', 'current'],
+  ),
+  Removed: object({ removed: { type: 'integer' } }, ['removed']),
   Reset: object({ reset: { const: true } }, ['reset']),
   Reserved: object({ ...RESULT, hold: { type: ['string', 'null'] }, cost: COST }, [...RESULT_FIELDS, 'hold', 'cost']),
   Settled: object({ ...RESULT, changed: NUMBER, missing: NUMBER, expired: { type: 'boolean' } }, [
@@ -332,6 +372,28 @@ const HISTORY: Schema = {
   },
 };
 
+const EXCEPTION_ANSWERS = (name: string): Schema => ({
+  security: [{ token: [] }],
+  responses: { 200: { description: 'It.', content: content(ref(name)) }, '4XX': FAILURE, '5XX': FAILURE },
+});
+const EXCEPTIONS: Schema = {
+  get: {
+    summary: 'Who is exempt, denied or blocked, or has other numbers, on every server of this store.',
+    parameters: [parameter('key', 'query', 'Only what holds for this key, the most specific first.')],
+    ...EXCEPTION_ANSWERS('Exceptions'),
+  },
+  post: {
+    summary: 'Exempts, denies, or gives other numbers. Every server sees it within a second.',
+    requestBody: { required: true, content: content(ref('ExceptionAsk')) },
+    ...EXCEPTION_ANSWERS('Exception'),
+  },
+  delete: {
+    summary: 'Ends the exceptions of exactly this subject. Blocks end with /v1/unblock.',
+    parameters: ['key', 'prefix', 'network'].map((name) => parameter(name, 'query', 'One of the three.')),
+    ...EXCEPTION_ANSWERS('Removed'),
+  },
+};
+
 export const OPENAPI = {
   openapi: '3.1.0',
   info: {
@@ -361,6 +423,7 @@ export const OPENAPI = {
       answer: 'Changed',
       needsToken: true,
     }),
+    '/v1/exceptions': EXCEPTIONS,
     '/v1/history': HISTORY,
     '/v1/reset': verb({
       summary: 'Forgets what a key has spent, and its block.',

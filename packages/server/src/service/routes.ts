@@ -8,6 +8,7 @@ import type { BrowserGuard, Openness } from './browser-guard.ts';
 import { checkPolicies, checkRules } from './check.ts';
 import { type Crew, gather, silenceText, storeOf } from './crew.ts';
 import { ENVOY_ROUTES } from './envoy-routes.ts';
+import { type ChangeLog, type Exceptions, exceptionsRoute } from './exceptions.ts';
 import { HttpError } from './http-error.ts';
 import { liveView } from './live-view.ts';
 import { type Metrics, metricsText } from './metrics.ts';
@@ -32,7 +33,8 @@ import {
   type VerbContext,
 } from './verbs.ts';
 
-export interface RouteContext extends Omit<VerbContext, 'caller'> {
+export interface RouteContext extends Omit<VerbContext, 'caller'>, ChangeLog {
+  readonly exceptions: Exceptions;
   readonly metrics: Metrics;
   readonly store: OpenStore;
   /** The processes beside this one. Undefined when there are none. */
@@ -113,6 +115,7 @@ export const ROUTES: readonly Route[] = [
   verbRoute('/v1/reset', 'change', reset),
   verbRoute('/v1/block', 'change', block),
   verbRoute('/v1/unblock', 'change', unblock),
+  { methods: ['GET', 'POST', 'DELETE'], path: '/v1/exceptions', access: 'change', handle: exceptionsRoute },
   { methods: ['GET', 'POST'], path: '/v1/history', access: 'see-keys', handle: historyOf },
   {
     methods: ['GET', 'POST'],

@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TlsOptions } from 'node:tls';
+import { sharedExceptions } from 'sluice/exceptions';
 import type { Config } from '../config/config.ts';
 import type { EnvoyServerOptions } from '../envoy/grpc/server.ts';
 import { DEFAULT_SETTINGS, type EnvoySettings } from '../envoy/settings.ts';
@@ -40,6 +41,8 @@ export interface ServiceOptions {
   /** Names under which browsers may ask, besides addresses and names without a dot. */
   readonly allowedHosts?: readonly string[] | undefined;
   readonly logRequests?: boolean | undefined;
+  /** Keys of exceptions may stand in the log. Default: they do not. */
+  readonly logKeys?: boolean | undefined;
   readonly maxBodyBytes?: number | undefined;
   readonly headersTimeoutMs?: number | undefined;
   readonly bodyTimeoutMs?: number | undefined;
@@ -86,10 +89,14 @@ const MAX_HEADER_BYTES = 32 * 1024;
 export function createService(options: ServiceOptions): Service {
   const { store, metrics, log, headersTimeoutMs = HEADERS_TIMEOUT_MS, bodyTimeoutMs = BODY_TIMEOUT_MS } = options;
   let isDraining = false;
-  const limits = liveLimits(store, metrics, options.config);
+  const exceptions = sharedExceptions({
+    port: store.exceptions,
+    onWarning: ({ sentence, code }) => log.warn(sentence, { code }),
+  });
+  const limits = liveLimits(store, metrics, options.config, exceptions);
   const guard = tokenGuard(options.token, options.protect ?? 'changes');
   const context: RouteContext = {
-    ...{ limits, metrics, store, crew: options.crew },
+    ...{ limits, metrics, store, crew: options.crew, exceptions, log, logKeys: options.logKeys ?? false },
     envoy: options.envoy ?? DEFAULT_SETTINGS,
     description: openApi(options.beside?.paths),
     guard,
@@ -135,6 +142,7 @@ export function createService(options: ServiceOptions): Service {
       isDraining = true;
       await Promise.all([close(server, timeoutMs), grpc?.drain(timeoutMs)]);
       await othersAreDone?.();
+      exceptions.close();
       await store.close();
     },
   };

@@ -87,10 +87,11 @@ export const reset: Verb = async (value, at, { limits }) => {
 };
 
 export const block: Verb = async (value, at, { limits }) => {
-  const fields = readItem(value, at, [...SUBJECT_FIELDS, 'duration']);
+  const fields = readItem(value, at, [...SUBJECT_FIELDS, 'duration', 'reason']);
   const { key, policies } = asked(fields, at, limits);
   if (fields.duration === undefined) throw invalidField(`${at}duration`, "how long, such as '10m'", 'nothing');
-  return done(await limits.limiter.block(key, fields.duration as Duration, { context: { policies } }));
+  const reason = fields.reason as string | undefined;
+  return done(await limits.limiter.block(key, fields.duration as Duration, { reason, context: { policies } }));
 };
 
 export const unblock: Verb = async (value, at, { limits }) => {
