@@ -25,7 +25,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // What people install: the other rooms put together.
   presets: ['model', 'limiter', 'memory', 'layers', 'store', 'redis'],
   // A folder each: what a store needs of an engine, and the layers of presets around it.
-  engines: ['model', 'store', 'redis', 'presets'],
+  engines: ['model', 'store', 'redis', 'policies', 'presets'],
   frameworks: ['model', 'algorithms', 'limiter', 'memory', 'http', 'presets'],
   unified: ['model', 'policies', 'presets', 'limiter'],
   testing: ['model', 'limiter', 'policies', 'algorithms'],

@@ -58,6 +58,8 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   './postgres': ['createTable', 'postgresStore', 'postgresTable'],
   './upstash': ['upstashStore'],
   './sqlite': ['sqliteStore'],
+  './durable-object': ['RateLimitObject', 'durableObjectStore'],
+  './deno-kv': ['denoKvStore'],
   './http': [
     ...['anonymous', 'byHeader', 'byIp', 'byRoute', 'byUser', 'combine', 'denial', 'firstOf', 'gate', 'headerWriter'],
     ...['parseRateLimit', 'pathReadings', 'rateLimitHeaders', 'rateLimitedFetch'],

@@ -62,4 +62,9 @@ export const OPEN = {
     const store = sharded(clients.map((client) => redisStore(client, { ...options, prefix: 'shared' })));
     return { store, close: () => clients.map((client) => client.disconnect()) };
   },
+  async 'deno-kv'({ KV_FILE }, options) {
+    const { denoKvStore } = await import('sluice/deno-kv');
+    const kv = await globalThis.Deno.openKv(KV_FILE);
+    return { store: denoKvStore(kv, options), close: () => kv.close(), kv };
+  },
 };
