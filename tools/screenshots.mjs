@@ -100,6 +100,7 @@ const PICTURES = [
     address: `${RANDOM}&row=sliding-window-counter&tab=code`,
     arrange: (page) => run(page, 22_000),
   },
+  { name: 'lab-in-flight', size: LAPTOP, address: '#/?story=in-flight', arrange: (page) => toBeat(page, 4) },
   { name: 'lab-phone', size: PHONE, address: RANDOM, arrange: (page) => run(page, 22_000) },
   { name: 'lab-tablet', size: TABLET, address: '#/?story=idle-then-burst', arrange: toTheEnd },
   {

@@ -113,7 +113,7 @@ describe.each(PLANS)('$title', (plan) => {
 function rightAnswer(id: string): string {
   return {
     ...{ 'boundary-burst': '10', 'idle-then-burst': '10', 'greedy-and-polite': '19', 'smooth-webhooks': '1' },
-    ...{ 'login-guessing': '10', 'model-tokens': '6' },
+    ...{ 'login-guessing': '10', 'model-tokens': '6', 'in-flight': '10' },
   }[id]!;
 }
 

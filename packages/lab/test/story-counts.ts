@@ -79,4 +79,12 @@ export const STORY_COUNTS: Readonly<Record<string, Readonly<Record<string, reado
     'tokens-only': [of(19, 3)],
     both: [of(14, 8)],
   },
+  // Ten at 2 s, then one each second from 14.5 s to 30.5 s; each takes 7.8 s.
+  'in-flight': {
+    // 10, then tokens are 6.25 - k / 2 at the k-th: eleven, and every other one.
+    'token-bucket': [of(24, 3)],
+    'sliding-window-counter': [of(27, 0)],
+    // 5 at 2 s, those at 14.5 to 18.5 s, at 22.5 to 26.5 s, and at 30.5 s.
+    concurrency: [of(16, 11)],
+  },
 };

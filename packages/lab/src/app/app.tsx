@@ -1,7 +1,6 @@
 /** The shell around the four pages: name, navigation, help, theme. */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { HelpDialog } from '../help/help-dialog.tsx';
 import { linksIn } from '../help/links.ts';
 import { LabPage } from '../page/lab-page.tsx';
 import { ThemeToggle } from '../theme/theme-toggle.tsx';
@@ -11,6 +10,7 @@ import { later } from './later.tsx';
 import { type Page, useRoute } from './route.ts';
 import { titleOf } from './titles.ts';
 
+const HelpDialog = later(async () => (await import('../help/help-dialog.tsx')).HelpDialog, null);
 const ChooserPage = later(async () => (await import('../chooser/chooser-page.tsx')).ChooserPage);
 const BacktestPage = later(async () => (await import('../backtest/backtest-page.tsx')).BacktestPage);
 const LivePage = later(async () => (await import('../live/live-page.tsx')).LivePage);

@@ -32,6 +32,8 @@ export interface Row extends TracedRow {
   /** The most that fits at one moment. */
   readonly capacity: number;
   readonly meant: Meant;
+  /** How long a request runs that is allowed, in milliseconds: its place, where there are places, is given back then. Default: no time. */
+  readonly holdsMs?: number;
   /** One for each policy, where there are several. */
   readonly parts: readonly RowPart[];
 }

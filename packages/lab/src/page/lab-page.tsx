@@ -1,6 +1,7 @@
 /** The lab: a caption above, the controls, and all rows on one screen; a row opens beside them. */
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
+import { later } from '../app/later.tsx';
 import { ControlBar } from '../controls/control-bar.tsx';
 import { EngineSwitch } from '../controls/engine-switch.tsx';
 import { useShortcuts } from '../controls/shortcuts.ts';
@@ -8,7 +9,6 @@ import type { Lab } from '../lab/lab.ts';
 import { planAfter } from '../model/stories/index.ts';
 import { Rows } from '../rows/rows.tsx';
 import { addressOf, queryOf } from '../share/address.ts';
-import { ShareDialog } from '../share/share-dialog.tsx';
 import { RowSheet, type Tab } from '../sheet/row-sheet.tsx';
 import { Callout } from '../story/callout.tsx';
 import { Caption } from '../story/caption.tsx';
@@ -21,6 +21,8 @@ import { describeLast } from '../verdict/announce.ts';
 import { LabContext, useLab } from '../view/frames.ts';
 import { useMedia } from '../view/media.ts';
 import { openLab } from './open-lab.ts';
+
+const ShareDialog = later(async () => (await import('../share/share-dialog.tsx')).ShareDialog, null);
 
 export interface LabPageProps {
   readonly parameters: URLSearchParams;

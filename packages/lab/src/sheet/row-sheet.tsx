@@ -1,14 +1,16 @@
 /** A row opened: its picture large, its requests one by one, its numbers to change, its state in the store, and its code. */
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { later } from '../app/later.tsx';
 import type { Row } from '../model/row.ts';
 import { IconButton } from '../ui/icons.tsx';
 import { Segments } from '../ui/segments.tsx';
 import { useLab } from '../view/frames.ts';
-import { CodeTab } from './code-tab.tsx';
 import { SettingsTab } from './settings-tab.tsx';
 import { StateTab } from './state-tab.tsx';
 import { WatchTab } from './watch-tab.tsx';
+
+const CodeTab = later(async () => (await import('./code-tab.tsx')).CodeTab);
 
 export type Tab = 'watch' | 'settings' | 'code' | 'state';
 

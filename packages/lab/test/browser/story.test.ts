@@ -143,7 +143,8 @@ test('a story in real time, on Redis: when it begins, and the counts it is told 
   const notice = page.locator('[data-notice]');
   await expect
     .poll(() => notice.textContent())
-    .toMatch(/^In real time: it begins in \d+\.\d s, with a window of the clock\.$/);
+    // On a busy machine it may have begun, and be late, before anybody has looked.
+    .toMatch(/^In real time: it begins in \d+\.\d s, with a window of the clock\.$|^Decided up to \d+ ms late/);
   await page.waitForFunction(() => globalThis.sluiceLab!.lab.trace.length === 20, undefined, { timeout: 40_000 });
   const promised = Object.fromEntries(
     Object.entries(STORY_COUNTS[PLANS[0]!.id]!).map(([id, counts]) => [id, counts[0]]),

@@ -2,6 +2,7 @@
 import { algorithms } from 'sluice';
 import type { FieldKind } from '../field-text.ts';
 import type { Kind, Numbers } from '../kind.ts';
+import { concurrencyKind } from './concurrency.ts';
 import { fixedWindowKind } from './fixed-window.ts';
 import { gcraKind } from './gcra.ts';
 import { type Declaration, genericKind } from './generic.ts';
@@ -48,7 +49,10 @@ export function kindOfPolicy(numbers: Numbers): Kind {
   const isOf = (kind: Kind): boolean =>
     kind.algorithm === numbers.algorithm &&
     Object.entries(kind.fixed).every(([name, value]) => numbers[name] === value);
-  return KINDS.find(isOf) ?? genericKind({ algorithm: String(numbers.algorithm), fields: fieldsIn(numbers) });
+  return (
+    [...KINDS, concurrencyKind].find(isOf) ??
+    genericKind({ algorithm: String(numbers.algorithm), fields: fieldsIn(numbers) })
+  );
 }
 
 function fieldsIn(numbers: Numbers): Readonly<Record<string, { readonly kind: FieldKind }>> {

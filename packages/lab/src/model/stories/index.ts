@@ -15,7 +15,7 @@ export const PLANS: readonly Plan[] = [
   smoothWebhooks,
   loginGuessing,
   modelTokens,
-  ...(inFlight === undefined ? [] : [inFlight]),
+  inFlight,
 ];
 
 export function planOf(id: string | null | undefined): Plan | undefined {
