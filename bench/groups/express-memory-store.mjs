@@ -80,7 +80,7 @@ function behindOf(cell) {
   );
   if (worst >= 0.97) return [];
   const why = 'it adds one to a number in a Map and decides nothing; the decision is made by the middleware around it';
-  return [{ what: `the store of express-rate-limit in memory, ${keysText(cell.keys)}`, ratio: worst, why }];
+  return [{ who: "express-rate-limit's MemoryStore", where: keysText(cell.keys), ratio: worst, why }];
 }
 
 function reachOf(cells) {

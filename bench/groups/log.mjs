@@ -84,7 +84,14 @@ function behindOf(cell) {
   const why = 'it keeps one number for a key and forgets when they came; the log remembers each admission';
   return worst >= 0.97
     ? []
-    : [{ what: `rate-limiter-flexible beside the sliding window log, ${cell.about}`, ratio: worst, why }];
+    : [
+        {
+          who: 'rate-limiter-flexible',
+          where: `in memory, beside the sliding window log, ${cell.about}`,
+          ratio: worst,
+          why,
+        },
+      ];
 }
 
 function reachOf(cells) {

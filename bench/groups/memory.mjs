@@ -177,7 +177,8 @@ function behindOf(cells) {
     const worst = slower.reduce((one, other) => (one.value < other.value ? one : other));
     return [
       {
-        what: `rate-limiter-flexible in memory, ${title(cell)}: ${worst.name}`,
+        who: 'rate-limiter-flexible',
+        where: `in memory, ${title(cell)}, beside ${worst.name}`,
         ratio: worst.value,
         why: 'it counts in one object of a Map; a check here also works out when the limit is back, on a clock in microseconds',
       },

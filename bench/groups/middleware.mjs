@@ -184,7 +184,7 @@ function behindOf({ framework, work }) {
     const part = partOf(work, peer);
     if (part <= 1.03) return [];
     const why = 'it adds one to a number in a map and sets three numbers, without a window that slides';
-    return [{ what: `${peer.name}, CPU added to a request of ${TITLES[framework]}`, ratio: 1 / part, why }];
+    return [{ who: peer.name, where: `CPU added to a request of ${TITLES[framework]}`, ratio: 1 / part, why }];
   });
 }
 

@@ -91,7 +91,12 @@ function behindOf(rows) {
   const why =
     'its key ends in a name that its user chose and holds a count; here the key says which policy it is, and buckets keep an amount and a time';
   return [
-    { what: `${BASELINE}, memory of a key in Redis: ${worst.algorithm}`, ratio: peerOf(rows) / worst.bytes, why },
+    {
+      who: BASELINE,
+      where: `memory of a key in Redis, beside ${worst.algorithm}`,
+      ratio: peerOf(rows) / worst.bytes,
+      why,
+    },
   ];
 }
 

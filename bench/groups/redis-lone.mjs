@@ -113,7 +113,8 @@ function behindOf({ client, rows }) {
       'its script is an INCR and a PTTL; a script here reads the clock of the server, decides and answers when the limit is back';
     return [
       {
-        what: `${BASELINE}, one attempt at a time on ${client}, ${words[part]}: ${worst.name.replace('Sluice ', '')}`,
+        who: BASELINE,
+        where: `one attempt at a time on ${client}, ${words[part]}, beside ${worst.name.replace('Sluice ', '')}`,
         ratio: 1 / worst.vs[part],
         why,
       },

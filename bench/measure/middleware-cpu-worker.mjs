@@ -75,7 +75,7 @@ async function fire(wires, amount) {
       while (next < amount) await wire.ask(next++ % CLIENTS);
     }),
   );
-  // Each turn clears away what it has made itself, or it would be the work of whoever comes next.
+  // Each turn clears away what it has made itself, or it would be the work of the next one.
   globalThis.gc({ type: 'minor' });
   return { cpuMicros: (processCpuMicros() - before) / amount };
 }

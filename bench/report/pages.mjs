@@ -6,7 +6,7 @@
  * A group may return, besides its tables:
  *
  *     headlines   lines of the table for readers: what, sluice, peer, of (whose), ratio (times better), means, and readme: true for the README
- *     behind      where a peer is better: what, ratio (below 1), why
+ *     behind      where a peer is better: who, where, ratio (below 1), why
  *     lines       whole lines of README.md: start, by which the line is found, and text
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -72,7 +72,6 @@ function withLine(text, { start, text: line }) {
 }
 
 function resultsPage(records) {
-  const behind = records.flatMap((record) => record.behind).sort((one, other) => one.ratio - other.ratio);
   return `# How fast Sluice is, beside what people use today
 
 What is compared: Sluice and the packages that people use for the same today, each called as its README shows, with default
@@ -94,7 +93,7 @@ ${markdownTable(headlineTable(records), ['---', '---:', '---:', '---:', '---']).
 
 ## Where a peer is better, and why
 
-${behind.length === 0 ? 'In none of the tables of this run.' : behind.map(({ what, ratio: part, why }) => `- ${what} (${ratio(part)}): ${why}.`).join('\n')}
+${behindText(records)}
 
 ## All tables
 
@@ -110,6 +109,19 @@ Versions: ${versionsOf(records)}.
 
 Written by \`npm run bench -- --write-results\`; do not edit.
 `;
+}
+
+/** By reason, the largest lag first. */
+function behindText(records) {
+  const all = records.flatMap(({ behind }) => behind).sort((one, other) => one.ratio - other.ratio);
+  if (all.length === 0) return 'In none of the tables of this run.';
+  const kinds = new Map(all.map(({ who, why }) => [`${who} ${why}`, { who, why }]));
+  return [...kinds.values()]
+    .map(({ who, why }) => {
+      const places = all.filter((one) => one.who === who && one.why === why);
+      return `- **${who}**: ${why}.\n${places.map(({ where, ratio: part }) => `  - ${where}: ${ratio(part)}`).join('\n')}`;
+    })
+    .join('\n');
 }
 
 function headlineTable(records) {
