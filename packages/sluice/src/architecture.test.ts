@@ -20,6 +20,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // An attempt on several keys of several stores is decided as one on several values of an engine.
   layers: ['model', 'store'],
   http: ['model', 'limiter'],
+  llm: ['model', 'limiter'],
   // A list over any store: what an address is, how an engine swaps, how Redis runs a script.
   exceptions: ['model', 'http', 'store', 'redis', 'algorithms'],
   // What people install: the other rooms put together.

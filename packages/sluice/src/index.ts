@@ -16,6 +16,7 @@ export {
 } from './limiter/limiter.ts';
 export type { Settlement } from './limiter/settle.ts';
 export type { Sleep, Timers } from './limiter/sleep.ts';
+export type { SpendOptions } from './limiter/special.ts';
 export {
   type MemoryStore,
   type MemoryStoreOptions,

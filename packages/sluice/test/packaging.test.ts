@@ -90,6 +90,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   './node': ['rateLimit', 'rateLimitUpgrade'],
   './express-rate-limit': ['sluiceStore'],
   './nestjs-throttler': ['throttlerStorage'],
+  './llm': ['estimates', 'lowerTo', 'providerRemaining', 'settleWhen', 'usageReader'],
   './testing': ['caseTables', 'manualClock', 'storeContract'],
   './unified': ['unifiedLimiter'],
 };

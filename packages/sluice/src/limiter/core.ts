@@ -24,7 +24,10 @@ export interface ContextOption<Context> {
 
 /** What an attempt takes besides its key. */
 export interface AttemptOptions<Context> extends ContextOption<Context> {
-  /** Units to spend: a whole number of at least 0, or one for each policy by its name: `{ requests: 1, tokens: 900 }`. Default: 1. */
+  /**
+   * Units to spend: a whole number of at least 0, or one for each policy by its name: `{ requests: 1, tokens: 900 }`. For `attempt` and `peek` also
+   * `{ most: 100, least: 1 }`: as many as there are, and `granted` says how many. Default: 1.
+   */
   readonly cost?: Cost | undefined;
 }
 

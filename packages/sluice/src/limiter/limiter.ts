@@ -10,7 +10,6 @@ import { attemptOf, checkStore, NOTHING_ELSE, noHistory, type Store } from '../m
 import { type WaitVerbs, waitVerbs } from './acquire.ts';
 import { type ChangeVerbs, changeVerbs } from './changes.ts';
 import {
-  type AttemptOptions,
   attemptOn,
   type ContextOption,
   type Core,
@@ -29,6 +28,7 @@ import { hasOwnAnswers, withMarks, withOwnAnswers } from './own-answers.ts';
 import type { Settlement } from './settle.ts';
 import { warnOfSharing } from './sharing.ts';
 import { checkTimers, systemTimers, type Timers } from './sleep.ts';
+import { askSpecially, isSpecial, type SpendOptions } from './special.ts';
 
 /** What `limiterOver` takes: one policy, several, or a function that chooses; and a store. */
 export type LimiterOptions<Context> = PolicyOptions<Context> &
@@ -54,7 +54,7 @@ interface AttemptForms<Context> {
     ...options: WithContext<Context, ContextOption<Context>> | []
   ): Promise<RateLimitResult>;
   // Last, because the compiler explains the last one: a context that is missing.
-  attempt(key: string, ...options: WithContext<Context, AttemptOptions<Context>>): Promise<RateLimitResult>;
+  attempt(key: string, ...options: WithContext<Context, SpendOptions<Context>>): Promise<RateLimitResult>;
 }
 
 /**
@@ -68,7 +68,7 @@ export type AttemptVerb<Context> = AttemptForms<Context>['attempt'] & Synchronou
  * bypassed.
  */
 interface Synchronous<Context> {
-  atOnce?(key: string, options?: AttemptOptions<Context>): MaybePromise<RateLimitResult>;
+  atOnce?(key: string, options?: SpendOptions<Context>): MaybePromise<RateLimitResult>;
 }
 
 /** Policies and a store, with the verbs to use them. Made by `createLimiter`. */
@@ -165,7 +165,7 @@ function makeLimiter(options: LimiterOptions<unknown>): Limiter {
   };
 }
 
-const ATTEMPT_OPTIONS = ['cost', 'context'] as const;
+const ATTEMPT_OPTIONS = ['cost', 'id', 'ttl', 'context'] as const;
 
 function attemptVerb<Context>(
   { store, policiesFor }: Core<Context>,
@@ -178,9 +178,12 @@ function attemptVerb<Context>(
   const { ask } = store;
   const prepared = only === undefined || dryRun ? undefined : ask.under?.(only);
   /** Throws what is refused, and answers without a promise where the store does. */
-  const atOnce = (key: string, options?: AttemptOptions<Context>): MaybePromise<RateLimitResult> => {
+  const atOnce = (key: string, options?: SpendOptions<Context>): MaybePromise<RateLimitResult> => {
     checkKey(key);
     if (options !== undefined) checkOptionNames(options, ATTEMPT_OPTIONS, verb);
+    if (options !== undefined && isSpecial(options)) {
+      return proceed(policiesFor(options.context), (policies) => askSpecially(store, key, policies, options, dryRun));
+    }
     const cost = options?.cost;
     if (only !== undefined && (cost === undefined || typeof cost === 'number')) {
       const units = cost === undefined ? 1 : checkCost(cost);
@@ -207,7 +210,7 @@ function attemptVerb<Context>(
   /** One promise, whatever happens: an async function around a store that answers with a value would make three. */
   const attempt = (
     key: string | readonly AttemptEntry[],
-    options?: AttemptOptions<Context>,
+    options?: SpendOptions<Context>,
   ): Promise<RateLimitResult> => {
     if (typeof key !== 'string' && typeof key === 'object') return severalKeys(key, options);
     try {
