@@ -123,7 +123,10 @@ export class Shard {
       if (found < 0) this.claim(slot, low, high);
       numbers[at - 1] = now + step.resetAfter;
       if (width > 0) numbers[at] = next[0]!;
-      else this.#writeList(slot, rule, state as number[] | undefined, step);
+      else {
+        const bytesBefore = bytesOf(this.lists![slot]);
+        this.setList(slot, rule.write!(state as number[] | undefined, step), bytesBefore);
+      }
       if (width > 1) numbers[at + 1] = next[1]!;
       if (width > 2) numbers[at + 2] = next[2]!;
       if (width > 3) numbers[at + 3] = next[3]!;
@@ -139,14 +142,6 @@ export class Shard {
   listAt(slot: number, now: number): number[] | undefined {
     const list = this.lists![slot];
     return list !== undefined && list.length > MOST_REUSED && this.forgetAt(slot) <= now ? undefined : list;
-  }
-
-  #writeList(slot: number, rule: Rule, list: number[] | undefined, step: Step): void {
-    const before = this.lists![slot];
-    const bytesBefore = bytesOf(before);
-    const after = rule.write!(list, step);
-    this.#held.bytes += bytesOf(after) - bytesBefore;
-    if (after !== before) this.lists![slot] = after;
   }
 
   /** The slot that a new hash may take: of a state that may be forgotten, or an empty one. */
@@ -261,21 +256,19 @@ export class Shard {
     if (this.capacity > SMALLEST && this.taken < this.capacity * EMPTIEST) this.rebuild(now);
   }
 
-  /** Writes all live states into buffers that leave them room: its own, or those of two shards that take a part each. */
+  /** Writes all live states into buffers that leave them room: its own, or those of two shards that take about a half each. */
   rebuild(now: number, into: readonly Shard[] = [this], shardOf: (high: number) => Shard = () => this): void {
-    const [numbers, words, rules, lists] = [this.#numbers, this.#words, this.#rules, this.lists?.slice()];
-    const live: { readonly slot: number; readonly shard: Shard }[] = [];
-    for (let slot = 0; slot < this.capacity; slot += 1) {
-      if (!this.isEmpty(slot) && this.forgetAt(slot) > now)
-        live.push({ slot, shard: shardOf(words[slot * this.#stride * 2 + 1]!) });
-      this.setList(slot, undefined);
-    }
+    this.sweep(0, this.capacity, now);
+    const { capacity, lists } = this;
+    const [numbers, words, rules] = [this.#numbers, this.#words, this.#rules];
+    const slots = Math.max(SMALLEST, Math.ceil((this.taken / into.length + 1) / REBUILT));
     this.resize(0);
-    for (const shard of into) {
-      const count = live.filter((each) => each.shard === shard).length;
-      shard.resize(Math.max(SMALLEST, Math.ceil((count + 1) / REBUILT)));
+    for (const shard of into) shard.resize(slots);
+    for (let slot = 0; slot < capacity; slot += 1) {
+      const at = slot * this.#stride;
+      const [low, high] = [words[at * 2]!, words[at * 2 + 1]!];
+      if ((low | high) !== 0) shardOf(high).#adopt(low, high, numbers, at, rules?.[slot], lists?.[slot]);
     }
-    for (const { slot, shard } of live) shard.#adopt(numbers, words, slot, rules?.[slot], lists?.[slot]);
   }
 
   /** Empty, with so many slots. */
@@ -292,21 +285,12 @@ export class Shard {
   }
 
   /** Takes a state over from another buffer. A method of its own, so that V8 compiles it early. */
-  #adopt(
-    numbers: Float64Array,
-    words: Int32Array,
-    slot: number,
-    rule: number | undefined,
-    list: number[] | undefined,
-  ): void {
-    const stride = this.#stride;
-    const from = slot * stride;
-    const to = this.freeSlot(words[from * 2]!, Number.NEGATIVE_INFINITY);
-    // The bits of a hash may make no number, which a copy would not keep.
-    this.#setHash(to, words[from * 2]!, words[from * 2 + 1]!);
-    for (let i = 1; i < stride; i += 1) this.#numbers[to * stride + i] = numbers[from + i]!;
-    if (rule !== undefined) this.#setRule(to, rule);
-    this.setList(to, list);
+  #adopt(low: number, high: number, numbers: Float64Array, at: number, rule?: number, list?: number[]): void {
+    const slot = this.freeSlot(low, Number.NEGATIVE_INFINITY);
+    this.#setHash(slot, low, high);
+    for (let i = 1; i < this.#stride; i += 1) this.#numbers[slot * this.#stride + i] = numbers[at + i]!;
+    if (rule !== undefined) this.#setRule(slot, rule);
+    if (list !== undefined) this.lists![slot] = list;
     this.#count(1);
   }
 }
