@@ -396,12 +396,22 @@ test('a pause pauses on a server too', async () => {
   const page = await open('#/?traffic=steady&rate=200&engine=memory');
   await untilTraced(page, 10);
   await pause(page);
-  const now = await inLab(page, (lab) => lab.now);
+  const passed = async (frames: number): Promise<number> => {
+    const before = await page.evaluate(() => globalThis.sluiceLab!.frames.count);
+    await page.waitForFunction((count) => globalThis.sluiceLab!.frames.count > count, before + frames);
+    return inLab(page, (lab) => lab.now);
+  };
+  // What was under way when it was pressed still comes back, on a busy machine a while later.
+  let now = -1;
+  const isStill = async (): Promise<boolean> => {
+    const before = now;
+    now = await passed(20);
+    return now === before;
+  };
+  await expect.poll(isStill).toBe(true);
   // Frames go by, and answers to looks at the clock with them.
-  const frames = await page.evaluate(() => globalThis.sluiceLab!.frames.count);
-  await page.waitForFunction((count) => globalThis.sluiceLab!.frames.count > count + 60, frames);
-  const late = await inLab(page, (lab) => lab.now);
-  expect(late - now).toBeLessThan(200);
+  const late = await passed(60);
+  expect(late).toBe(now);
   await page.getByRole('button', { name: 'Play', exact: true }).click();
   await expect.poll(() => inLab(page, (lab) => lab.now)).toBeGreaterThan(late + 500);
 });
