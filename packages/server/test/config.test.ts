@@ -33,7 +33,7 @@ const BAD: readonly (readonly [text: string, seenBySchema: boolean, ...problems:
     true,
     '2:35 policies.api.capacity: expected a whole number from 1',
     "2:48 policies.api.refillRate: expected a positive number of units a second, or text such as '10/s'",
-    '2:66 policies.api.burst: no such field; there are algorithm, capacity, refillRate, visible, plans, shadow',
+    '2:66 policies.api.burst: no such field; there are algorithm, capacity, refillRate, visible, blockFor, plans, shadow',
   ],
   [
     policy('{ algorithm: gcra, limit: 5 }'),

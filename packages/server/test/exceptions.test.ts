@@ -131,6 +131,44 @@ exceptions:
   });
 });
 
+describe('blockFor in the config', () => {
+  const policies = (block: string): string => `policies:
+  login: { algorithm: fixed-window, limit: 2, window: 1m, align: first, blockFor: ${block}, plans: { staff: { limit: 5 }, robot: unlimited } }
+overrides:
+  - { key: boss, policy: login, limits: { limit: 3 } }
+`;
+
+  test('blocks who exceeds the policy, its plans and its overrides', async () => {
+    const running = await startService({ config: configOf(policies('{ first: 10m, most: 1d }')) });
+    const last = async (key: string, count: number, plan?: string) => {
+      let body: Record<string, unknown> = {};
+      for (let index = 0; index < count; index += 1) {
+        body = (await running.post('/v1/attempt', { policy: 'login', key, plan })).body;
+      }
+      return body;
+    };
+    expect(await last('a', 3)).toMatchObject({ allowed: false, retryAfter: 600, limit: 2 });
+    expect(await last('b', 6, 'staff')).toMatchObject({ allowed: false, retryAfter: 600, limit: 5 });
+    expect(await last('boss', 4)).toMatchObject({ allowed: false, retryAfter: 600, limit: 3 });
+    expect(await last('c', 9, 'robot')).toMatchObject({ allowed: true, limit: null });
+    const { text } = await running.get('/metrics');
+    expect(text).not.toContain('policy="inline"');
+    await running.post('/v1/reset', { policy: 'login', key: 'a' });
+    expect(await last('a', 1)).toMatchObject({ allowed: true, remaining: 1 });
+    await running.stop();
+  });
+
+  test.each([
+    ['soon', 'policies.login.blockFor: expected a positive number of milliseconds'],
+    ['{ first: 1h, most: 1m }', 'policies.login.blockFor.most: expected at least as long as first'],
+    ['{ most: 1m }', 'policies.login.blockFor.first: expected a positive number'],
+    ['{ first: 1m, last: 1h }', 'policies.login.blockFor.last: blockFor: unknown option `last`'],
+  ])('%s is a problem with a place', (block, expected) => {
+    const { problems } = readConfig(policies(block));
+    expect(problems.map(({ path, message }) => `${path}: ${message}`)[0]).toContain(expected);
+  });
+});
+
 describe('two servers on one Redis', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-exceptions-'));
   const file = join(folder, 'policies.yaml');

@@ -79,7 +79,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
       'telemetry',
     ],
   ],
-  './exceptions': ['exceptionsOver', 'redisExceptions', 'sharedExceptions'],
+  './exceptions': ['blockFor', 'exceptionsOver', 'redisExceptions', 'sharedExceptions'],
   './otel': ['openTelemetry'],
   './express': ['rateLimit'],
   './fastify': ['rateLimit', 'rateLimitHook'],

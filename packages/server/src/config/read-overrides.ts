@@ -35,7 +35,7 @@ function readOverride(value: unknown, path: Path, { policies, isPolicy }: Overri
   const policy = withNumbers(draft.data, fields.limits, [...path, 'limits'], problems);
   if (key === undefined || policy === undefined) return;
   if (draft.overrides.has(key)) problems.add([...path, 'key'], `${kindOf(key)} has an override of ${name} already`);
-  draft.overrides.set(key, { key, policy, until });
+  draft.overrides.set(key, { key, policy: draft.wrap(policy), until });
 }
 
 /** The schema for editors has it too. */

@@ -1,5 +1,16 @@
 /** The section `policies`: each entry is a policy as the library takes it, with plans and a shadow flag beside its numbers. */
-import { checkPolicy, type NameOption, nothing, type Policy, policyMistakes, tokenBucket, unlimited } from 'sluice';
+import {
+  checkPolicy,
+  type Duration,
+  type NameOption,
+  nothing,
+  type Policy,
+  policyMistakes,
+  type SluiceError,
+  tokenBucket,
+  unlimited,
+} from 'sluice';
+import { blockFor } from 'sluice/exceptions';
 import { NUMBER_NAMES, NUMBERS } from '../files/algorithms.ts';
 import { type Fields, isFields, kindOf, readFlag } from '../files/fields.ts';
 import type { Path, Problems } from '../files/problem.ts';
@@ -11,6 +22,8 @@ export const POLICY_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 /** A named policy, to which overrides are still to be added, and its own data to add them to. */
 export interface PolicyDraft extends NamedPolicy {
   readonly overrides: Map<string, Override>;
+  /** What its numbers become a policy by: with `blockFor`, where there is one. */
+  readonly wrap: Wrap;
   readonly data: Fields;
 }
 
@@ -35,23 +48,44 @@ function readPolicy(name: string, value: unknown, path: Path, problems: Problems
     problems.add(path, `expected a policy: a map with an algorithm and its numbers, got ${kindOf(value)}`);
     return undefined;
   }
-  const { plans, shadow, ...data } = value;
+  const { plans, shadow, blockFor: block, ...data } = value;
+  const wrap = readBlockFor(block, [...path, 'blockFor'], problems);
   if (data.name !== undefined) problems.add([...path, 'name'], 'no such field: the name is the key above it');
   const whole = { ...data, name: safeName(name) };
   const mistakes = mistakesIn(whole);
   for (const { field, message, known } of mistakes) {
-    const all = ['algorithm', ...(known ?? []), 'plans', 'shadow'];
+    const all = ['algorithm', ...(known ?? []), 'blockFor', 'plans', 'shadow'];
     const told = known === undefined ? message : `no such field; there are ${all.join(', ')}`;
     problems.add(field === '' ? path : [...path, field], told);
   }
   return {
     name,
     data: whole,
-    policy: mistakes.length > 0 ? UNUSED : checkPolicy(whole),
-    plans: readPlans(plans, whole, [...path, 'plans'], problems),
+    wrap,
+    policy: mistakes.length > 0 ? UNUSED : wrap(checkPolicy(whole)),
+    plans: readPlans(plans, whole, [...path, 'plans'], problems, wrap),
     overrides: new Map(),
     shadow: readFlag(shadow, [...path, 'shadow'], problems),
   };
+}
+
+type Wrap = (policy: Policy) => Policy;
+
+/** How long who exceeds the policy is blocked. What counts nothing blocks nobody. */
+function readBlockFor(value: unknown, path: Path, problems: Problems): Wrap {
+  if (value === undefined) return (policy) => policy;
+  try {
+    blockFor(UNUSED, value as Duration);
+  } catch (error) {
+    const { path: place, expected, got, sentence } = error as SluiceError;
+    const [, field] = /^blockFor\.(\w+)$/.exec(place) ?? [];
+    problems.add(
+      field === undefined ? path : [...path, field],
+      expected === '' ? sentence : `expected ${expected}, got ${got}`,
+    );
+    return (policy) => policy;
+  }
+  return (policy) => (WORDS.includes(policy.algorithm as 'nothing') ? policy : blockFor(policy, value as Duration));
 }
 
 /** In the place of one that is wrong. Where there are problems, nobody uses the rest. */
@@ -62,7 +96,7 @@ function safeName(name: string): string {
   return POLICY_NAME.test(name) ? name : 'unnamed';
 }
 
-function readPlans(value: unknown, base: Fields, path: Path, problems: Problems): Map<string, Policy> {
+function readPlans(value: unknown, base: Fields, path: Path, problems: Problems, wrap: Wrap): Map<string, Policy> {
   const plans = new Map<string, Policy>();
   if (value === undefined) return plans;
   if (!isFields(value)) {
@@ -71,7 +105,7 @@ function readPlans(value: unknown, base: Fields, path: Path, problems: Problems)
   }
   for (const [plan, numbers] of Object.entries(value)) {
     const policy = withNumbers(base, numbers, [...path, plan], problems);
-    if (policy !== undefined) plans.set(plan, policy);
+    if (policy !== undefined) plans.set(plan, wrap(policy));
   }
   return plans;
 }

@@ -12,7 +12,7 @@ import { POLICY_NAME, WORDS } from './read-policies.ts';
 type Schema = Readonly<Record<string, unknown>>;
 
 const LENGTH = '\\d+(\\.\\d+)? ?(ms|min|[smhdw])';
-const DURATION: Schema = {
+const DURATION = {
   oneOf: [
     { type: 'number', exclusiveMinimum: 0 },
     { type: 'string', pattern: `^${LENGTH}( ?${LENGTH})*$` },
@@ -73,6 +73,10 @@ function policySchema(algorithm: string): Schema {
         type: 'object',
         description: 'Other numbers by plan, or unlimited, or nothing.',
         additionalProperties: changed,
+      },
+      blockFor: {
+        description: 'Who exceeds it is blocked for so long; with first and most, twice as long each time.',
+        oneOf: [...DURATION.oneOf, mapOf({ first: DURATION, most: DURATION, forget: DURATION }, ['first'])],
       },
       visible: { type: 'boolean', description: 'false keeps it out of headers and of the body of a 429.' },
       shadow: { type: 'boolean', description: 'Count and report, and never deny.' },

@@ -28,9 +28,10 @@ export function counting(metrics: Metrics, naming: Naming): Layer {
   };
   const count = (attempt: Attempt, answer: Answer, startedAt: number): Answer => {
     const { decisions, source } = answer;
-    const all = decisions.map(({ allowed }, index) => {
+    const all = decisions.flatMap(({ allowed }, index) => {
       const { policy, key } = index === 0 ? attempt : attempt.and[index - 1]!;
-      return decided(policy, key, allowed);
+      // What is behind blockFor says only who is blocked: that it blocks nobody is no decision.
+      return allowed && policy.algorithm === 'penalty-box' ? [] : [decided(policy, key, allowed)];
     });
     const now = performance.now();
     const seconds = (now - startedAt) / 1e3;

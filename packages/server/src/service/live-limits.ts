@@ -58,7 +58,7 @@ export function liveLimits(stores: LiveStores, metrics: Metrics, first: Config, 
 function limiterFor(config: Config, store: Store, metrics: Metrics): Limiter<Under> {
   const shadowed = [...config.policies.values()].filter((named) => named.shadow).map(({ name }) => name);
   const counted = counting(metrics, {
-    labelOf: ({ name }) => (config.policies.has(name) ? name : labelOfOthers(name)),
+    labelOf: ({ name }) => (config.policies.has(name) ? name : labelOfOthers(name, config)),
     isShadowed: ({ name }) => shadowed.includes(name),
     isWholeRequest: shadowed.length === 0,
   });
@@ -70,6 +70,9 @@ function limiterFor(config: Config, store: Store, metrics: Metrics): Limiter<Und
 }
 
 /** No configured policy has a name that begins like those of the Envoy service. */
-function labelOfOthers(name: string): string {
+function labelOfOthers(name: string, { policies }: Config): string {
+  // The box behind blockFor is called by its policy.
+  const [, ofBox = ''] = /^(.*) block \w+$/.exec(name) ?? [];
+  if (policies.has(ofBox)) return ofBox;
   return name.startsWith(ENVOY_POLICY_PREFIX) ? 'envoy' : 'inline';
 }

@@ -8,7 +8,7 @@ import { MAX_DURATION_MS, MICROS_PER_MS, MS_PER_YEAR } from './duration.ts';
 import { Kind, mistaken, type SluiceError, wrong } from './errors.ts';
 import { checkField, type Field } from './field.ts';
 import { checkFlag } from './options.ts';
-import { type Algorithm, Rule } from './rule.ts';
+import { type Algorithm, Rule, type RuleParts } from './rule.ts';
 
 /** Where a policy keeps its rule. Registered, so that two copies of this package in one process understand each other. */
 const RULE: unique symbol = Symbol.for('sluice.rule.1');
@@ -131,6 +131,20 @@ function policyOf<P extends Policy>(
   };
   const value = new Rule(policy, own, numbers, parts, changed);
   return Object.freeze(Object.defineProperty(policy, RULE, { value }));
+}
+
+/** The same policy on the same state, with more data and other parts of its rule. */
+export function extended<P extends Policy>(
+  policy: P,
+  data: object,
+  parts: { readonly answers: RuleParts['answers'] | undefined },
+): P {
+  const inner = ruleOf(policy);
+  const copy = { ...policy, ...data };
+  if (!Object.hasOwn(copy, 'name')) Object.defineProperty(copy, 'name', { value: policy.name });
+  const changed = (fields: Readonly<Record<string, unknown>>): Policy => extended(inner.changed(fields), data, parts);
+  const value = new Rule(copy, inner.identity, inner.numbers, { ...inner, ...parts } as RuleParts, changed);
+  return Object.freeze(Object.defineProperty(copy, RULE, { value }));
 }
 
 /** All fields as text. Short, because it stands in every key in Redis: what a field is by default is ''. */
