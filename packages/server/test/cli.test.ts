@@ -36,6 +36,7 @@ const COMMANDS = [
     'errors',
     'top',
   ],
+  ...['enter', 'release', 'extend'],
 ];
 
 const TLS_CERT = fileURLToPath(new URL('tls/localhost.pem', import.meta.url));

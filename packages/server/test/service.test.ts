@@ -173,6 +173,9 @@ describe('the description at /openapi.json', () => {
     '/v1/settle': { hold: 'x', actual: 1 },
     '/v1/exceptions': { kind: 'deny', key: 'nobody', for: '1m' },
     '/v1/reserve': { ...subject, ttl: 5 },
+    '/v1/enter': { key: 'a', policy: { algorithm: 'concurrency', limit: 5, ttl: '30s' } },
+    '/v1/release': { permit: 'x' },
+    '/v1/extend': { permit: 'x' },
   };
 
   test.each(Object.keys(paths))('%s answers as described', async (path) => {

@@ -71,7 +71,7 @@ export function configOf(text: string) {
   return config;
 }
 
-function memoryAt(clock: ManualClock): ServiceOptions['store'] {
+export function memoryAt(clock: ManualClock): ServiceOptions['store'] {
   const store = memoryStore({ clock });
   return { store, description: 'test', failsClosed: false, isUp: async () => true, close: async () => {} };
 }

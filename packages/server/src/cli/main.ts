@@ -12,6 +12,13 @@ const verb =
     return VERB_COMMANDS.find((command) => command.name === name)!;
   };
 
+const permit =
+  (name: string): LoadCommand =>
+  async () => {
+    const { PERMIT_COMMANDS } = await import('./permits.ts');
+    return PERMIT_COMMANDS.find((command) => command.name === name)!;
+  };
+
 type LoadCommand = () => Promise<Command>;
 
 /** Each is loaded when it is wanted: an attempt in a shell script need not wait for all that a server is made of. */
@@ -32,6 +39,9 @@ const COMMANDS: ReadonlyMap<string, LoadCommand> = new Map(
     unblock: verb('unblock'),
     history: verb('history'),
     exceptions: async () => (await import('./exceptions.ts')).exceptionsCommand,
+    enter: permit('enter'),
+    release: permit('release'),
+    extend: permit('extend'),
     inspect: async () => (await import('./inspect.ts')).inspectCommand,
     errors: async () => (await import('./errors.ts')).errorsCommand,
     top: async () => (await import('./top.ts')).topCommand,

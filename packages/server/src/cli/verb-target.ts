@@ -6,6 +6,7 @@ import { toHttpError } from '../service/http-error.ts';
 import { liveLimits } from '../service/live-limits.ts';
 import { loadConfig } from '../service/load-config.ts';
 import { Metrics } from '../service/metrics.ts';
+import { enter, extend, release } from '../service/permits.ts';
 import { connectClient, type RedisClient, redisClient } from '../service/redis-client.ts';
 import {
   attempt,
@@ -24,6 +25,7 @@ import { type Terminal, UsageError } from './terminal.ts';
 
 export const VERBS = {
   ...{ attempt, peek, reset, block, unblock, refund, penalize, history },
+  ...{ enter, release, extend },
 } as const satisfies Readonly<Record<string, Verb>>;
 export type VerbName = keyof typeof VERBS;
 

@@ -6,7 +6,7 @@ import { SERVER_FLAGS, SERVER_HELP, serverApi } from './server-api.ts';
 import { EXIT, type Terminal, UsageError } from './terminal.ts';
 import type { Ask, VerbName } from './verb-target.ts';
 
-const FLAGS = {
+export const TARGET_FLAGS = {
   policy: { type: 'string', multiple: true },
   plan: { type: 'string' },
   cost: { type: 'string' },
@@ -21,7 +21,7 @@ const FLAGS = {
   json: { type: 'boolean' },
 } as const satisfies Flags;
 
-const TARGET_HELP = `  --policy NAME    a policy of the config, or a whole one as JSON; may be repeated: all or nothing
+export const TARGET_HELP = `  --policy NAME    a policy of the config, or a whole one as JSON; may be repeated: all or nothing
   --plan NAME      which numbers of a configured policy hold
 ${SERVER_HELP}
   --json           the whole answer as JSON
@@ -51,7 +51,7 @@ interface VerbCommand {
 
 type Answer = Readonly<Record<string, unknown>>;
 
-function verbCommand(command: VerbCommand): Command {
+export function verbCommand(command: VerbCommand): Command {
   const { name, summary, usage, ownHelp, examples } = command;
   return {
     name,
@@ -62,7 +62,7 @@ function verbCommand(command: VerbCommand): Command {
       ['Examples:', ...examples.map((example) => `  ${example}`)].join('\n'),
     ].join('\n'),
     async run(args, terminal) {
-      const flags = parseArguments(args, FLAGS, terminal);
+      const flags = parseArguments(args, TARGET_FLAGS, terminal);
       const body = bodyOf(flags, command);
       const target = await targetOf(flags, terminal);
       const answer = await target(name, body);
@@ -129,7 +129,7 @@ function durationOf(text: string | undefined): string {
   return text;
 }
 
-async function targetOf(flags: Arguments, terminal: Terminal): Promise<Ask> {
+export async function targetOf(flags: Arguments, terminal: Terminal): Promise<Ask> {
   const paths = flags.texts('config');
   // Variables count only where a config says that Redis is meant: the one who set them for a server wants that server to be asked.
   const { SLUICE_REDIS, REDIS_URL } = paths.length === 0 ? {} : terminal.environment;
@@ -144,7 +144,7 @@ async function targetOf(flags: Arguments, terminal: Terminal): Promise<Ask> {
   return askRedis(redis, paths, terminal);
 }
 
-function sayDecision(answer: Answer): readonly [number, string] {
+export function sayDecision(answer: Answer): readonly [number, string] {
   const { allowed, remaining, limit, policy, retryAfter, resetAfter, delay } = answer;
   const left = `${remaining} of ${limit} left`;
   // Where a policy shapes, whoever goes on at once goes too early.

@@ -137,7 +137,8 @@ function inlinePolicy(value: unknown, path: string, config: Config): Policy {
 
 /** Whether a state grows with what is admitted. */
 export function keepsEntries(policy: Policy): boolean {
-  return ruleOf(policy).entries !== undefined;
+  const { entries, permits } = ruleOf(policy);
+  return entries !== undefined || permits !== undefined;
 }
 
 /** A plan that none of the policies has is a mistake of the caller, not a silent default. */

@@ -227,6 +227,20 @@ const SCHEMAS: Schema = {
   ),
   Removed: object({ removed: { type: 'integer' } }, ['removed']),
   Reset: object({ reset: { const: true } }, ['reset']),
+  PermitAsk: object({ permit: { type: 'string', description: 'What enter gave.' } }, ['permit'], {
+    additionalProperties: false,
+  }),
+  Entered: object(
+    {
+      ...RESULT,
+      permit: { type: ['string', 'null'], description: 'To release or extend it with, on any server of the store.' },
+    },
+    [...RESULT_FIELDS, 'permit'],
+  ),
+  Extended: object({ extended: { type: 'boolean', description: 'False when the permit is lost.' } }, ['extended']),
+  Released: object({ released: { type: 'boolean', description: 'False when there was nothing to give back.' } }, [
+    'released',
+  ]),
   Reserved: object({ ...RESULT, hold: { type: ['string', 'null'] }, cost: COST }, [...RESULT_FIELDS, 'hold', 'cost']),
   Settled: object({ ...RESULT, changed: NUMBER, missing: NUMBER, expired: { type: 'boolean' } }, [
     ...[...RESULT_FIELDS, 'changed', 'missing', 'expired'],
@@ -416,6 +430,17 @@ export const OPENAPI = {
       ask: 'SettleAsk',
       answer: 'Settled',
     }),
+    '/v1/enter': verb({
+      summary: 'Takes a place under a limit in flight, until it is released or its ttl is over.',
+      ask: 'Ask',
+      answer: 'Entered',
+    }),
+    '/v1/extend': verb({
+      summary: 'Keeps a permit for a whole ttl from now on.',
+      ask: 'PermitAsk',
+      answer: 'Extended',
+    }),
+    '/v1/release': verb({ summary: 'Gives a place back.', ask: 'PermitAsk', answer: 'Released' }),
     '/v1/refund': verb({ summary: 'Gives units back.', ask: 'RefundAsk', answer: 'Changed', needsToken: true }),
     '/v1/penalize': verb({
       summary: 'Spends also what does not fit, down to nothing.',

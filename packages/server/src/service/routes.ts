@@ -13,6 +13,7 @@ import { HttpError } from './http-error.ts';
 import { liveView } from './live-view.ts';
 import { type Metrics, metricsText } from './metrics.ts';
 import type { OpenStore } from './open-store.ts';
+import { enter, extend, release } from './permits.ts';
 import { numberIn, refuseOthers } from './query.ts';
 import { type BodyLimits, readJson } from './read-body.ts';
 import { resultsJson } from './result-json.ts';
@@ -110,6 +111,9 @@ export const ROUTES: readonly Route[] = [
   verbRoute('/v1/peek', 'use', peek, resultsJson),
   verbRoute('/v1/reserve', 'use', reserve),
   verbRoute('/v1/settle', 'use', settle),
+  verbRoute('/v1/enter', 'use', enter),
+  verbRoute('/v1/extend', 'use', extend),
+  verbRoute('/v1/release', 'use', release),
   verbRoute('/v1/refund', 'change', refund),
   verbRoute('/v1/penalize', 'change', penalize),
   verbRoute('/v1/reset', 'change', reset),

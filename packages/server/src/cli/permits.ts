@@ -1,0 +1,54 @@
+/** `sluice enter`, `extend`, `release`: limits in flight from the command line. */
+import { type Command, type Flags, parseArguments } from './command.ts';
+import { EXIT, UsageError } from './terminal.ts';
+import { sayDecision, TARGET_FLAGS, TARGET_HELP, targetOf, verbCommand } from './verbs.ts';
+
+const FLAGS = TARGET_FLAGS satisfies Flags;
+
+function permitCommand(
+  name: 'release' | 'extend',
+  summary: string,
+  example: string,
+  say: (isDone: boolean) => string,
+): Command {
+  return {
+    name,
+    summary,
+    help: [
+      `Usage: sluice ${name} PERMIT [--server URL | --redis URL]`,
+      `\n${TARGET_HELP}\n`,
+      `Examples:\n  ${example}`,
+    ].join('\n'),
+    async run(args, terminal) {
+      const flags = parseArguments(args, FLAGS, terminal);
+      const [permit] = flags.words;
+      if (permit === undefined || flags.words.length > 1)
+        throw new UsageError('expected one permit, as sluice enter prints it');
+      const answer = await (await targetOf(flags, terminal))(name, { permit });
+      const isDone = (name === 'release' ? answer.released : answer.extended) === true;
+      terminal.out(flags.has('json') ? JSON.stringify(answer) : say(isDone));
+      return isDone ? EXIT.ok : EXIT.no;
+    },
+  };
+}
+
+export const PERMIT_COMMANDS: readonly Command[] = [
+  verbCommand({
+    name: 'enter',
+    summary: 'Takes a place, and prints the permit. Exit code 0 for yes, 1 for no.',
+    usage: '[--cost 1] ',
+    own: ['cost'],
+    ownHelp: '  --cost N         places to take; 1 by default. NAME=N,NAME=N for each policy by its name',
+    examples: [
+      'sluice enter gpu --policy renderers',
+      'permit=$(sluice enter gpu --policy renderers) && { ./render; sluice release "$permit"; }',
+    ],
+    say: (answer) => (answer.allowed === true ? [EXIT.ok, String(answer.permit)] : sayDecision(answer)),
+  }),
+  permitCommand('release', 'Gives a place back.', 'sluice release "$permit"', (isDone) =>
+    isDone ? 'done: the place is free' : 'nothing to release: the permit was released, or its ttl is over',
+  ),
+  permitCommand('extend', 'Keeps a permit for a whole ttl from now on.', 'sluice extend "$permit"', (isDone) =>
+    isDone ? 'done: held for another ttl' : 'lost: the permit was released, or its ttl is over',
+  ),
+];
