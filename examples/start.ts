@@ -19,9 +19,14 @@ export async function appWithExamples(): Promise<PackedApp> {
   return packedApp(['examples']);
 }
 
-export async function startExample({ folder }: PackedApp, runtime: Runtime, name: string): Promise<RunningExample> {
+export async function startExample(
+  { folder }: PackedApp,
+  runtime: Runtime,
+  name: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<RunningExample> {
   const { program, args } = runtime;
-  const env = { ...process.env, PORT: '0' };
+  const env = { ...process.env, PORT: '0', ...more };
   const child = spawn(program, [...args, ...fileOf(runtime, name)], { cwd: folder, env });
   const port = await portOf(child, name);
   return { port, url: `http://localhost:${port}`, stop: () => stop(child) };

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningWorker, startWorker } from '../../../../tools/runtimes/workerd.ts';
 import { storeContract } from '../../src/testing/index.ts';
+import { blockFolder, textOf } from '../support/doc-blocks.ts';
 
 const CASES = storeContract(() => {
   throw new Error('only counted');
@@ -74,4 +75,19 @@ test('mistakes are said in the worker', async () => {
       'SLUICE_NO_HISTORY policy.algorithm',
     ],
   });
+});
+
+test('the worker of the page', async () => {
+  const page = 'docs/engines/durable-object.md';
+  const [, code = ''] = /```typescript\n(.*?)```/s.exec(textOf(page)) ?? [];
+  const folder = blockFolder('object-page');
+  const entry = fileURLToPath(await folder.write({ page, index: 0, code, title: 'worker' }));
+  const own = await startWorker({ entry, objects: { LIMITS: 'RateLimitObject' } });
+  const statuses: number[] = [];
+  for (let time = 0; time < 6; time += 1) {
+    statuses.push((await fetch(own.url, { headers: { 'cf-connecting-ip': '203.0.113.7' } })).status);
+  }
+  expect(statuses).toEqual([...Array(5).fill(200), 429]);
+  await own.stop();
+  folder.remove();
 });
