@@ -1,4 +1,6 @@
 /** Exceptions while a program runs: who is exempt, denied or has other numbers, on every kind of store, shared by a document. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningServer, startServer } from '../../../../tools/servers/index.ts';
@@ -381,6 +383,15 @@ describe('bounds', () => {
   ])('a wrong exception is an error: %#', async (put, message) => {
     await expect(put(sharedExceptions())).rejects.toThrow(message);
   });
+});
+
+test('reading in the background keeps no process alive', async () => {
+  const built = new URL('../../dist/exceptions/index.js', import.meta.url).href;
+  const program = `import { sharedExceptions } from ${JSON.stringify(built)};
+    const port = { read: () => ({ version: undefined }), swap: () => true };
+    await sharedExceptions({ port, refresh: '1h' }).deny('a');`;
+  // It would go on for ever, and the test with it.
+  await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program]);
 });
 
 test('what cannot be read is no empty list', async () => {
