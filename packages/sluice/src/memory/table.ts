@@ -9,7 +9,7 @@ import type { KeyHash } from './hash.ts';
 import { bytesOf, type Held, Shard } from './shard.ts';
 
 /** Keys in a shard that is split: few enough to be rebuilt unnoticed. */
-const SPLIT_AT = 16_384;
+const SPLIT_AT = 8192;
 /** Slots looked at in one sweep. */
 const SWEEP_SLOTS = 256;
 /** Rules with different numbers under one name that are told apart; the last place is for all others. */
