@@ -118,6 +118,8 @@ const PICTURES = [
   },
   { name: 'chooser', size: LAPTOP, address: '#/choose?bursts=yes&servers=many' },
   { name: 'chooser-phone', size: PHONE, colorScheme: 'dark', address: '#/choose' },
+  { name: 'backtest', size: { width: 1280, height: 900 }, address: '#/backtest', arrange: sampleLog },
+  { name: 'backtest-curve', size: DESKTOP, address: '#/backtest', arrange: sampleLog, part: '.backtest-curve' },
   { name: 'live', size: { width: 1440, height: 1420 }, colorScheme: 'dark', address: '#/live', arrange: live },
 ];
 
@@ -126,6 +128,14 @@ async function onRedis(page) {
   await page.getByRole('button', { name: 'Burst 10' }).click();
   await page.waitForFunction('globalThis.sluiceLab.lab.trace.length === 20');
   await page.locator('.sheet').getByRole('button', { name: 'In the store' }).click();
+}
+
+/** The sample, with a limit that somebody meets. */
+async function sampleLog(page) {
+  await page.getByRole('button', { name: 'Try a sample log' }).click();
+  await page.locator('.backtest-numbers').waitFor();
+  await page.locator('input[name=capacity]').fill('15');
+  await page.locator('.backtest-lists').waitFor();
 }
 
 async function live(page, url) {

@@ -13,6 +13,7 @@ const PAGES = [
   ['docs/service.md', 15, ['--config', 'packages/server/examples/policies.yaml']],
   ['docs/envoy.md', 7, ['--config', 'examples/gateways/envoy/ratelimit.yaml', '--grpc-port', '0']],
   ['docs/lab.md', 4, []],
+  ['docs/backtest.md', 3, []],
 ] as const;
 
 describe.each(PAGES)('%s', (name, leastExamples, args) => {

@@ -45,8 +45,9 @@ export function BacktestPage(): JSX.Element {
           <PolicyFields choice={choice} onChange={setChoice} />
           {report !== undefined && (
             <section aria-label="What it would have done" data-answered-in={answeredIn}>
-              <Verdict report={report} log={log} />
-              <CourseChart {...log.traffic.course} allowed={report.course} />
+              <Verdict report={report} log={log}>
+                <CourseChart {...log.traffic.course} allowed={report.course} />
+              </Verdict>
             </section>
           )}
           <section aria-label="Burst curve of the log">

@@ -18,8 +18,8 @@ interface Visit {
 export function sampleLog(): Blob {
   const random = randomFrom(18);
   const visits = [...people(random), ...crawler(), ...guesser(random), ...retrier()];
-  visits.sort((one, other) => one.second - other.second);
-  return new Blob([visits.map(lineOf).join('\n'), '\n'], { type: 'text/plain' });
+  const hour = visits.filter(({ second }) => second < SECONDS).sort((one, other) => one.second - other.second);
+  return new Blob([hour.map(lineOf).join('\n'), '\n'], { type: 'text/plain' });
 }
 
 /** Somebody opens a page, and with it come its pictures. */
@@ -75,7 +75,7 @@ function retrier(): Visit[] {
 }
 
 function lineOf({ second, ip, request, agent }: Visit): string {
-  const date = new Date(START + Math.min(second, SECONDS - 1) * 1e3);
+  const date = new Date(START + second * 1e3);
   const two = (value: number): string => String(value).padStart(2, '0');
   const day = `${two(date.getUTCDate())}/${MONTHS[date.getUTCMonth()]}/${date.getUTCFullYear()}`;
   const time = `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())}`;

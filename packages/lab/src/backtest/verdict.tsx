@@ -1,10 +1,16 @@
 /** What a policy would have done, in numbers, and to whom. */
 import type { PolicyReport } from '@sluice/server/backtest/engine';
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import type { ReadLog } from './messages.ts';
 import { count, share } from './words.ts';
 
-export function Verdict({ report, log }: { readonly report: PolicyReport; readonly log: ReadLog }): JSX.Element {
+export function Verdict(props: {
+  readonly report: PolicyReport;
+  readonly log: ReadLog;
+  /** Between the numbers and the lists. */
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  const { report, log, children } = props;
   const { denied, delayed, deniedShare, clientsDenied, clientsDeniedShare, peakSecond, mostDenied, routes } = report;
   return (
     <>
@@ -24,6 +30,7 @@ export function Verdict({ report, log }: { readonly report: PolicyReport; readon
           note={`${count(log.traffic.peakSecond.units)} came`}
         />
       </dl>
+      {children}
       {denied > 0 && (
         <div class="backtest-lists">
           <Denied

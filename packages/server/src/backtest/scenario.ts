@@ -71,6 +71,7 @@ export class PolicyScenario implements Scenario {
   readonly deniedRoutes = new Uint32Array(MOST_ROUTES + 1);
   readonly #rule: Rule;
   readonly #width: number;
+  readonly #isBound: boolean;
   readonly #onDenied: OnDenied | undefined;
   readonly #step = new Step();
   readonly #state = new Float64Array(4);
@@ -80,7 +81,9 @@ export class PolicyScenario implements Scenario {
   /** Of a rule whose states have no fixed width. */
   readonly #lists: (number[] | undefined)[] = [];
 
-  constructor(policy: Policy, name: string, onDenied?: OnDenied) {
+  /** `isBound`: nothing is wanted of it but who is denied, and how often. */
+  constructor(policy: Policy, name: string, onDenied?: OnDenied, isBound = false) {
+    this.#isBound = isBound;
     this.policy = policy;
     this.name = name;
     this.#rule = ruleOf(policy);
@@ -96,6 +99,10 @@ export class PolicyScenario implements Scenario {
 
   decide(rows: RowBuffer, from: number, to: number, clients: number): void {
     this.#reserve(clients);
+    if (this.#isBound) {
+      this.#count(rows, from, to);
+      return;
+    }
     const { times, clients: ids, costs } = rows;
     const { counts, flow } = this;
     const step = this.#step;
@@ -112,6 +119,20 @@ export class PolicyScenario implements Scenario {
       counts.allowedUnits += cost;
       if (step.delay > 0) this.#delay(now, step.delay, cost);
       else flow.add(now, cost);
+    }
+  }
+
+  /** Only who is denied, and how often. */
+  #count(rows: RowBuffer, from: number, to: number): void {
+    const { times, clients: ids, costs } = rows;
+    const { counts, denied } = this;
+    const step = this.#step;
+    for (let row = from; row < to; row += 1) {
+      const client = ids[row]!;
+      this.#transition(client, times[row]!, costs === undefined ? 1 : costs[row]!, step);
+      if (step.allowed) continue;
+      counts.denied += 1;
+      denied[client]! += 1;
     }
   }
 

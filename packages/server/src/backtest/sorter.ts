@@ -165,7 +165,8 @@ function permute(from: RowBuffer, order: Uint32Array, to: RowBuffer): void {
  * whatever else it is, this takes no more than n log n steps.
  */
 export function orderOf(times: Float64Array, count: number): Uint32Array {
-  let order = Uint32Array.from({ length: count }, (_, index) => index);
+  let order = new Uint32Array(count);
+  for (let index = 0; index < count; index += 1) order[index] = index;
   let runs = runsOf(times, count);
   let other = new Uint32Array(count);
   while (runs.length > 2) {

@@ -111,7 +111,10 @@ function firstAbove(sorted: Float64Array, value: number): number {
   return low;
 }
 
-/** The point of the curve, on logarithmic scales, that is furthest below the line from its first point to its last. */
+/**
+ * The point of the curve, on logarithmic scales, that is furthest below the line from its first point to its last. Where none is below it, the
+ * first rate beyond which nothing is gained.
+ */
 function kneeOf(rates: Float64Array, points: readonly CurvePoint[]): number {
   const x = [...rates].map(Math.log);
   const y = points.map(({ keep }) => Math.log(keep));
@@ -121,12 +124,12 @@ function kneeOf(rates: Float64Array, points: readonly CurvePoint[]): number {
     points.findIndex(({ keep }) => keep === points.at(-1)!.keep),
   );
   const share = (value: number, from: number, to: number): number => (to === from ? 0 : (value - from) / (to - from));
-  let best = 0;
-  let depth = Number.NEGATIVE_INFINITY;
-  for (let index = 0; index <= Math.min(last, points.length - 1); index += 1) {
+  let best = Math.min(last, points.length - 1);
+  let depth = 0;
+  for (let index = best; index >= 0; index -= 1) {
     const line = 1 - share(x[index]!, x[0]!, x[last] ?? 0);
     const below = line - share(y[index]!, y[last] ?? 0, y[0]!);
-    if (below > depth + 1e-12) [best, depth] = [index, below];
+    if (below > depth + 1e-9) [best, depth] = [index, below];
   }
   return best;
 }

@@ -103,8 +103,8 @@ function reportedOf(policy: Policy, onDenied: OnDenied | undefined, hasBounds: b
   const scenario = new PolicyScenario(policy, policyText(policy), onDenied);
   const bounds = hasBounds ? boundsOf(policy) : undefined;
   if (bounds === undefined || bounds === 'exact') return { scenario, policy, bounds };
-  const tighter = new PolicyScenario(bounds.tighter, 'tighter');
-  const looser = new PolicyScenario(bounds.looser, 'looser');
+  const tighter = new PolicyScenario(bounds.tighter, 'tighter', undefined, true);
+  const looser = new PolicyScenario(bounds.looser, 'looser', undefined, true);
   return { scenario, policy, bounds: { tighter, looser } };
 }
 

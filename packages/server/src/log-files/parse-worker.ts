@@ -7,6 +7,9 @@ import { newTables } from '../logs/request-reader.ts';
 import type { Rows } from '../logs/rows.ts';
 import type { FromWorker, ToWorker } from './parsers.ts';
 
+/** Clients that a worker knows by number. Beyond that it begins anew, so that a million clients are kept once and not in each worker. */
+const MOST_CLIENTS = 100_000;
+
 export function work(port: MessagePort = parentPort!): void {
   const readers: BlockReader[] = [];
   let tables = newTables();
@@ -25,12 +28,16 @@ export function work(port: MessagePort = parentPort!): void {
     const answer: FromWorker = {
       ...block,
       rows,
-      clients: tables.clients.after(clients),
-      routes: tables.routes.after(routes),
+      clients: { from: clients, ...tables.clients.after(clients) },
+      routes: { from: routes, ...tables.routes.after(routes) },
     };
     clients = tables.clients.size;
     routes = tables.routes.size;
     port.postMessage(answer, buffersOf(rows));
+    if (clients < MOST_CLIENTS) return;
+    clients = 0;
+    tables.clients.clear();
+    for (const { reader } of readers) reader?.keys.forget();
   });
 }
 

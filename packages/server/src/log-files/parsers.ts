@@ -73,6 +73,8 @@ export interface FromWorker extends ParsedBlock {
 }
 
 export interface NewTexts {
+  /** The number of the first of them. */
+  readonly from: number;
   readonly bytes: Uint8Array;
   readonly ends: Uint32Array;
 }
@@ -84,7 +86,7 @@ export function parserPool(size: number, options: ParseOptions, seed: number): P
   let turn = 0;
   return {
     tables,
-    depth: size * 2,
+    depth: size + 1,
     open(log, lines) {
       const format = formatOf(lines, options);
       for (const worker of workers) worker.post({ kind: 'open', log, lines, options, seed });
@@ -113,7 +115,8 @@ class NumberMap {
     this.#most = most;
   }
 
-  add({ bytes, ends }: NewTexts): void {
+  add({ from, bytes, ends }: NewTexts): void {
+    this.#known = from;
     const needed = this.#known + ends.length;
     if (needed > this.ids.length) {
       const wide = new Int32Array(Math.max(needed, this.ids.length * 2));
@@ -132,7 +135,8 @@ class NumberMap {
 }
 
 class ParseWorker {
-  readonly #worker = new Worker(PARSE_WORKER_FILE);
+  // What a worker makes lives for a block, or for good: it needs no large nursery.
+  readonly #worker = new Worker(PARSE_WORKER_FILE, { resourceLimits: { maxYoungGenerationSizeMb: 4 } });
   readonly #clients: NumberMap;
   readonly #routes: NumberMap;
   readonly #waiting: { resolve(block: ReadBlock): void; reject(error: Error): void }[] = [];

@@ -90,6 +90,12 @@ export class KeyTable {
     for (let id = 0; id < this.size - 1; id += 1) this.#place(id);
   }
 
+  /** Forgets all texts: the next one is 0 again. */
+  clear(): void {
+    this.size = 0;
+    this.#slots.fill(-1);
+  }
+
   /** The text with this number. */
   textOf(id: number): string {
     return textOf(this.#bytes, this.#starts[id]!, this.#starts[id + 1]!);

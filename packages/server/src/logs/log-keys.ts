@@ -85,6 +85,11 @@ export class LogKeys {
     return this.#addressId(bytes, start, spans.at[index * 2 + 1]!);
   }
 
+  /** After the table has forgotten its texts. */
+  forget(): void {
+    this.#aliases.clear();
+  }
+
   #addressId(bytes: Uint8Array, start: number, end: number): number {
     if (this.#isLoose && isLoose(bytes, start, end)) {
       const name = this.#addressBytes(bytes, start, end);

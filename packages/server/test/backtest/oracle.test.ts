@@ -165,4 +165,28 @@ describe('how it is read makes no difference', () => {
       wanted,
     );
   });
+
+  test('more clients than a worker knows by number', async () => {
+    const lines = Array.from({ length: 260_000 }, (_, index) => {
+      const client = index < 230_000 ? index : index % 1000;
+      const address = `10.${client >> 16}.${(client >> 8) & 255}.${client & 255}`;
+      return `${address} - - [17/May/2026:10:${String(Math.floor(index / 5000)).padStart(2, '0')}:00 +0000] "GET /${index % 7} HTTP/1.1" 200 1`;
+    });
+    const file = join(folder, 'many.log');
+    writeFileSync(file, lines.join('\n'));
+    const options = { policies: [slidingWindowLog({ limit: 20, window: '1h' })], bounds: false };
+    const here = await backtest([file], { ...options, workers: 1 });
+    const there = await backtest([file], { ...options, workers: 2 });
+    expect(here.clients).toBe(230_000);
+    expect(here.policies[0]!.denied).toBeGreaterThan(1000);
+    expect({
+      ...there,
+      policies: there.policies.map(({ mostDenied: _, routes: __, ...rest }) => rest),
+      busiest: [],
+    }).toEqual({
+      ...here,
+      policies: here.policies.map(({ mostDenied: _, routes: __, ...rest }) => rest),
+      busiest: [],
+    });
+  });
 });
