@@ -6,6 +6,7 @@
  */
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -60,6 +61,7 @@ export async function runInstalled(url, before = []) {
 
 function startWorker(client, url) {
   const child = fork(WORKER, [client, url], { execArgv: [] });
+  setPriority(child.pid, 0);
   const ready = once(child, 'message');
   return { child, ready };
 }
@@ -115,7 +117,22 @@ ${POLICIES.length} policies with a limit of ${LIMIT}: from a cold start on an em
   --idle SECONDS   one more round after so long without a question (0: none)
   --help           this text
 
+The way to Redis goes through this process, ahead of others where that is permitted. A run that is not exact while this process was late by more than 150 ms in all
+is not judged: then the network stood still.
+
 A line for each count that is not ${LIMIT}, one for each latency, and exit code 1 if there was any.`;
+
+/** The way to Redis goes through this process. If it stands still for longer than this by itself, Redis is silent for that long. */
+const LATE_MS = 150;
+
+/** The way is no part of what is installed, so it goes first where that is permitted. */
+function hurry() {
+  try {
+    setPriority(-10);
+  } catch {
+    // Then it is as busy as everything else, and runs in which it was late are not judged.
+  }
+}
 
 async function main() {
   const { values } = parseArgs({
@@ -135,7 +152,9 @@ async function main() {
   const { module: servers } = await runnerImport(SERVERS);
   const stopBusy = keepBusy(Number(values.busy));
   const server = await servers.startServer({ kind: 'redis' });
+  hurry();
   let wrong = 0;
+  let notJudged = 0;
   try {
     for (const latency of values.latency.split(',').map(Number)) {
       const proxy = await servers.startProxy({ host: server.host, port: server.port });
@@ -147,12 +166,14 @@ async function main() {
         await server.command('SCRIPT', 'FLUSH');
         const rounds = await runInstalled(`redis://${proxy.host}:${proxy.port}`, [flush, () => sleep(10), ...idle]);
         const broken = inexact(rounds);
-        wrong += broken.length;
+        const isLate = rounds.some(({ lateMs }) => lateMs > LATE_MS);
+        if (broken.length > 0 && isLate) notJudged += 1;
+        else wrong += broken.length;
         for (const line of broken) console.log(`run ${run}, ${latency} ms: ${line}`);
         if (process.stdout.isTTY) process.stdout.write(`\r${latency} ms: ${run + 1} of ${values.runs}`);
       }
       console.log(
-        `${latency} ms to Redis, ${values.busy} busy processes: ${values.runs} runs, ${wrong} inexact so far`,
+        `${latency} ms to Redis, ${values.busy} busy processes: ${values.runs} runs, ${wrong} inexact and ${notJudged} not judged so far`,
       );
       await proxy.stop();
     }
