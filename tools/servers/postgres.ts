@@ -197,6 +197,7 @@ async function launch(
 async function kill(child: ChildProcess): Promise<void> {
   if (!isRunning(child)) return;
   const gone = once(child, 'exit');
+  child.ref();
   // A stopped one hears nothing; an immediate shutdown takes the children with it.
   child.kill('SIGCONT');
   child.kill('SIGQUIT');

@@ -16,6 +16,8 @@ interface Waiting<Ask, Reply> {
 const CALLS = 3;
 /** At most so many in one call. */
 const MOST = 256;
+/** So many or more are worth a call of their own: then the engine works on one call while this process makes, or reads, another. */
+const WORTH_A_CALL = 24;
 
 export function perTurn<Ask, Reply>(answerMany: AnswerMany<Ask, Reply>): (ask: Ask) => Promise<Reply> {
   let waiting: Waiting<Ask, Reply>[] = [];
@@ -37,9 +39,11 @@ export function perTurn<Ask, Reply>(answerMany: AnswerMany<Ask, Reply>): (ask: A
 
   const flush = (): void => {
     isPlanned = false;
+    const calls = Math.max(1, Math.min(CALLS - underway, Math.floor(waiting.length / WORTH_A_CALL)));
+    const size = Math.min(MOST, Math.ceil(waiting.length / calls));
     while (waiting.length > 0 && underway < CALLS) {
-      const group = waiting.slice(0, MOST);
-      waiting = waiting.slice(MOST);
+      const group = waiting.slice(0, size);
+      waiting = waiting.slice(size);
       send(group);
     }
   };

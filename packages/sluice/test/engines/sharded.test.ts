@@ -39,7 +39,9 @@ test('eight processes are allowed exactly the limit', async () => {
 });
 
 test('a server that is killed takes only its share with it, and gives it back', async () => {
-  const stores = clients.map((client) => redisStore(client, { prefix: 'outage', denyCache: false }));
+  const stores = clients.map((client) =>
+    redisStore(client, { prefix: 'outage', denyCache: false, silence: '60s', deadline: '60s' }),
+  );
   const policy = tokenBucket({ capacity: 1000, refillRate: '1/d' });
   const limiter = createLimiter({ policy, store: sharded(stores) });
   const keys = Array.from({ length: 60 }, (_, index) => `user:${index}`);

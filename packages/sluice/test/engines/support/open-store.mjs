@@ -17,6 +17,18 @@ async function withLog(database) {
   }
 }
 
+/** As above. */
+async function opened(file) {
+  for (;;) {
+    try {
+      return await globalThis.Deno.openKv(file);
+    } catch (error) {
+      if (!/locked/.test(error.message)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+}
+
 export const OPEN = {
   async pg({ DATABASE_URL }, options) {
     const { default: pg } = await import('pg');
@@ -64,7 +76,7 @@ export const OPEN = {
   },
   async 'deno-kv'({ KV_FILE }, options) {
     const { denoKvStore } = await import('sluice/deno-kv');
-    const kv = await globalThis.Deno.openKv(KV_FILE);
+    const kv = await opened(KV_FILE);
     return { store: denoKvStore(kv, options), close: () => kv.close(), kv };
   },
 };

@@ -24,21 +24,30 @@ export function watchWarnings(): { readonly codes: string[]; stop(): void } {
 export async function expectBoundedOutage({ store, begin, end, bound }: Outage): Promise<void> {
   const policy = tokenBucket({ name: `outage ${Math.random()}`, capacity: 100, refillRate: '1/d' });
   const limiter = createLimiter({ policy, store });
+  // On a busy machine the engine may be late with its first answers: what is tested begins when it is there.
+  let key = '';
+  await vi.waitUntil(
+    async () => {
+      key = `key ${Math.random()}`;
+      const { remaining, source } = await limiter.attempt(key, { cost: 10 });
+      return remaining === 90 && source === 'store';
+    },
+    { timeout: 60_000, interval: 50 },
+  );
   const warnings = watchWarnings();
   try {
-    expect(await limiter.attempt('key', { cost: 10 })).toMatchObject({ remaining: 90, source: 'store' });
     await begin();
     const during: RateLimitResult[] = [];
     for (let time = 0; time < 12; time += 1) {
       const start = performance.now();
-      during.push(await limiter.attempt('key'));
+      during.push(await limiter.attempt(key));
       expect(performance.now() - start).toBeLessThan(bound);
     }
     expect(during.map(({ source }) => source)).toEqual(Array(12).fill('fallback'));
     expect(during.at(-1)!.remaining, 'the fallback goes on from what the engine has said').toBe(78);
     expect(warnings.codes).toEqual(['SLUICE_STORE_AWAY']);
     await end();
-    await vi.waitUntil(async () => (await limiter.attempt('key')).source === 'store', {
+    await vi.waitUntil(async () => (await limiter.attempt(key)).source === 'store', {
       timeout: 60_000,
       interval: 50,
     });
