@@ -29,7 +29,8 @@ export function descriptorsModule(banner, project) {
   }
   const sorted = [...files.values()].sort((one, other) => (one.file.name < other.file.name ? -1 : 1));
   const list = sorted.map((file) => described(file, sorted));
-  return `${banner}
+  return `/** What the gRPC services of the server look like, for tools that ask. */
+${banner}
 /** A file of messages, as the reflection protocol hands it out. */
 export interface DescribedFile {
   readonly name: string;

@@ -14,10 +14,11 @@ const subpaths = Object.keys(library.exports).map((name) => name.replace('.', 's
 /** Folder -> the folders it may import from, itself aside. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   files: [],
+  grpc: ['files'],
   envoy: ['files'],
-  'envoy/grpc': ['files', 'envoy'],
+  'envoy/grpc': ['files', 'grpc', 'envoy'],
   config: ['files', 'envoy'],
-  service: ['files', 'config', 'envoy'],
+  service: ['files', 'grpc', 'config', 'envoy'],
   lab: ['files', 'config', 'service'],
   workers: ['files', 'config', 'service'],
   logs: [],

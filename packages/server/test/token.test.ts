@@ -14,6 +14,7 @@ const BODIES: Readonly<Record<string, object>> = {
   '/v1/reset': SUBJECT,
   '/v1/block': { ...SUBJECT, duration: '1h' },
   '/v1/unblock': SUBJECT,
+  '/v1/exceptions': { kind: 'deny', key: SUBJECT.key },
 };
 
 const changes = ROUTES.filter(({ access }) => access === 'change').map(({ path }) => path);
@@ -175,6 +176,8 @@ test('with the token each of them does change something', async () => {
   expect((await peek()).allowed).toBe(false);
   await change('/v1/unblock');
   expect((await peek()).allowed).toBe(true);
+  await change('/v1/exceptions');
+  expect((await peek()).allowed).toBe(false);
   expect(Object.keys(BODIES).sort()).toEqual([...changes].sort());
   await service.stop();
 });

@@ -52,7 +52,7 @@ describe('sums', () => {
     second(both);
     const now = {
       ...{ storeUp: true, serversAway: 0 },
-      process: { cpuSeconds: 1, residentBytes: 2, startedAt: 3 },
+      use: { cpuSeconds: 1, residentBytes: 2, startedAt: 3 },
     };
     expect(metricsText(sum(one.counts(), other.counts()), now)).toBe(metricsText(both.counts(), now));
   });

@@ -6,7 +6,7 @@ import { LabPage } from '../page/lab-page.tsx';
 import { ThemeToggle } from '../theme/theme-toggle.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { IconButton } from '../ui/icons.tsx';
-import { later } from './later.tsx';
+import { later } from '../ui/later.tsx';
 import { type Page, useRoute } from './route.ts';
 import { titleOf } from './titles.ts';
 

@@ -1,7 +1,6 @@
 /** The lab: a caption above, the controls, and all rows on one screen; a row opens beside them. */
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
-import { later } from '../app/later.tsx';
 import { ControlBar } from '../controls/control-bar.tsx';
 import { EngineSwitch } from '../controls/engine-switch.tsx';
 import { useShortcuts } from '../controls/shortcuts.ts';
@@ -17,6 +16,7 @@ import { tell } from '../story/tell.ts';
 import { ViewTools } from '../timeline/view-tools.tsx';
 import { Viewer } from '../timeline/viewer.ts';
 import { Icon } from '../ui/icons.tsx';
+import { later } from '../ui/later.tsx';
 import { describeLast } from '../verdict/announce.ts';
 import { LabContext, useLab } from '../view/frames.ts';
 import { useMedia } from '../view/media.ts';

@@ -1,9 +1,9 @@
 /** A row opened: its picture large, its requests one by one, its numbers to change, its state in the store, and its code. */
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { later } from '../app/later.tsx';
 import type { Row } from '../model/row.ts';
 import { IconButton } from '../ui/icons.tsx';
+import { later } from '../ui/later.tsx';
 import { Segments } from '../ui/segments.tsx';
 import { useLab } from '../view/frames.ts';
 import { SettingsTab } from './settings-tab.tsx';

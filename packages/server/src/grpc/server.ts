@@ -2,6 +2,7 @@
  * gRPC over Node's own HTTP/2: calls with one question and one answer, and calls with many. It knows no message: methods take bytes and give bytes.
  * What a client can do to a server is bounded here and in calls.ts: connections of an address, calls of a connection, bytes of headers and messages, time.
  */
+import { randomInt } from 'node:crypto';
 import {
   createSecureServer,
   createServer,
@@ -175,7 +176,7 @@ function doorOf(server: Http2Server | Http2SecureServer, calls: Calls): NetServe
 function growOld(session: ServerHttp2Session, { mostMs, graceMs }: ConnectionAge): () => void {
   const later = (ms: number, act: () => void): NodeJS.Timeout => setTimeout(act, Math.min(ms, 2 ** 31 - 1)).unref();
   // Not all of them at the same time, or a balancer would move all clients together.
-  let timer = later(mostMs * (0.9 + 0.2 * Math.random()), () => {
+  let timer = later((mostMs * (90 + randomInt(21))) / 100, () => {
     session.close();
     timer = later(graceMs, () => session.destroy());
   });

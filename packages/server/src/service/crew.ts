@@ -12,7 +12,7 @@ export interface Report {
   readonly counts: Counts;
   readonly live: LiveState;
   readonly isDraining: boolean;
-  readonly process: ProcessUse;
+  readonly use: ProcessUse;
   readonly store: {
     readonly isUp: boolean;
     readonly serversAway: number;
@@ -62,7 +62,7 @@ export async function reportOf({ metrics, store, isDraining }: Reporting, second
     counts: metrics.counts(),
     live: metrics.live.state(seconds),
     isDraining: isDraining(),
-    process: processUse(),
+    use: processUse(),
     store: {
       isUp,
       serversAway: store.serversAway?.() ?? 0,

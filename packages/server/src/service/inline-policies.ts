@@ -87,11 +87,9 @@ function forgetEach(store: MemoryStore, key: string, policies: readonly Policy[]
   );
 }
 
-/** Says the names that the caller gave. */
-function withNames({ decisions, source, history }: Answer, names: readonly string[]): Answer {
-  const named = resultOf(
-    decisions.map((decision, index) => ({ ...decision, policy: names[index]! })),
-    source,
-  );
-  return history === undefined ? named : { ...named, history };
+/** Says the names that the caller gave. Whatever else the answer says is as it was. */
+function withNames(answer: Answer, names: readonly string[]): Answer {
+  const { decisions, source } = answer;
+  const named = decisions.map((decision, index) => ({ ...decision, policy: names[index]! }));
+  return { ...answer, ...resultOf(named, source) };
 }

@@ -3,6 +3,7 @@
  * becomes a label, so the number of series is bounded by the config.
  */
 import { readFileSync } from 'node:fs';
+import { cpuUsage, memoryUsage, versions } from 'node:process';
 import { type EnvoyCounts, EnvoyStats, envoyLines } from '../envoy/stats.ts';
 import { Live } from './live.ts';
 
@@ -35,7 +36,7 @@ export interface Looked {
   readonly storeUp: boolean;
   /** Servers of the store that are not asked for now, because they did not answer. */
   readonly serversAway: number;
-  readonly process: ProcessUse;
+  readonly use: ProcessUse;
   /** Undefined where one process is the whole server. */
   readonly workers?: { readonly count: number; readonly silent: number } | undefined;
 }
@@ -49,10 +50,10 @@ export interface ProcessUse {
 }
 
 export function processUse(): ProcessUse {
-  const { user, system } = process.cpuUsage();
+  const { user, system } = cpuUsage();
   return {
     cpuSeconds: (user + system) / 1e6,
-    residentBytes: process.memoryUsage.rss(),
+    residentBytes: memoryUsage.rss(),
     startedAt: Math.round(performance.timeOrigin) / 1e3,
   };
 }
@@ -185,7 +186,7 @@ export function metricsText(counts: Counts, now: Looked): string {
       ['', cutOff],
     ]),
     ...workerLines(now),
-    ...processLines(now.process),
+    ...processLines(now.use),
     ...envoyLines(counts.envoy, reloads),
   ];
   return `${lines.join('\n')}\n`;
@@ -205,7 +206,7 @@ function workerLines({ workers }: Looked): string[] {
 
 /** Under the names that every exporter has for them; of all workers together. */
 function processLines({ cpuSeconds, residentBytes, startedAt }: ProcessUse): string[] {
-  const info: Sample = [`{version="${VERSION}",node="${process.versions.node}"}`, 1];
+  const info: Sample = [`{version="${VERSION}",node="${versions.node}"}`, 1];
   return [
     ...family('sluice_build_info', 'gauge', 'The version that runs, as labels.', [info]),
     ...family('process_cpu_seconds_total', 'counter', 'User and system CPU time.', [['', round(cpuSeconds)]]),

@@ -179,10 +179,10 @@ async function metricsAnswer(context: RouteContext): Promise<Answer> {
     storeUp: storeOf(gathered).isUp,
     // Each worker has a breaker of its own: what one of them gave up is away.
     serversAway: Math.max(...reports.map(({ store }) => store.serversAway)),
-    process: {
-      cpuSeconds: reports.reduce((sum, { process }) => sum + process.cpuSeconds, 0),
-      residentBytes: reports.reduce((sum, { process }) => sum + process.residentBytes, 0),
-      startedAt: Math.min(...reports.map(({ process }) => process.startedAt)),
+    use: {
+      cpuSeconds: reports.reduce((sum, { use }) => sum + use.cpuSeconds, 0),
+      residentBytes: reports.reduce((sum, { use }) => sum + use.residentBytes, 0),
+      startedAt: Math.min(...reports.map(({ use }) => use.startedAt)),
     },
     workers: workers && { count: workers.count, silent: workers.silent.length },
   });

@@ -48,22 +48,7 @@ export const FIXED_WINDOW: Algorithm<FixedWindowPolicy> = {
   rule({ limit, window, align }) {
     const size = toMicros(window);
     const onClock = align === 'epoch';
-    const openedAt = windowOn(size);
-
-    /** Finds the window that counts. One that starts later than now is used as it is: time going backwards opens no new one. */
-    const locate = (state: Numbers | undefined, now: number): void => {
-      found.start = onClock ? openedAt(now) : now;
-      found.count = 0;
-      found.reanchored = false;
-      if (state === undefined) return;
-      const since = state[0]!;
-      if (onClock ? since < found.start : now - since >= size) return;
-      found.count = state[1]!;
-      if (since - now > size) found.reanchored = true;
-      else if (!onClock) found.start = since;
-      else if (since > now) found.start = openedAt(since);
-    };
-
+    const locate = locating(size, onClock);
     return {
       limit,
       recovery: size,
@@ -108,6 +93,23 @@ export const FIXED_WINDOW: Algorithm<FixedWindowPolicy> = {
     };
   },
 };
+
+/** Finds the window that counts. One that starts later than now is used as it is: time going backwards opens no new one. */
+function locating(size: number, onClock: boolean): (state: Numbers | undefined, now: number) => void {
+  const openedAt = windowOn(size);
+  return (state, now) => {
+    found.start = onClock ? openedAt(now) : now;
+    found.count = 0;
+    found.reanchored = false;
+    if (state === undefined) return;
+    const since = state[0]!;
+    if (onClock ? since < found.start : now - since >= size) return;
+    found.count = state[1]!;
+    if (since - now > size) found.reanchored = true;
+    else if (!onClock) found.start = since;
+    else if (since > now) found.start = openedAt(since);
+  };
+}
 
 /**
  * Fixed window: at most `limit` in each window of the clock. The simplest, and right for quotas that follow the calendar of the clock; around the edge of a
