@@ -136,6 +136,19 @@ test('a cost for each policy by its name, through reserve and settle too', async
   expect(await left()).toEqual([9, 10]);
 });
 
+test('a retry with the same id is not charged again', async () => {
+  const ask = { policy: 'api', key: 'a', cost: 4, id: 'req-1', ttl: 60 };
+  expect((await running.post('/v1/attempt', ask)).body).toMatchObject({ allowed: true, repeated: false, remaining: 6 });
+  expect((await running.post('/v1/attempt', ask)).body).toMatchObject({ allowed: true, repeated: true, remaining: 6 });
+  expect((await running.post('/v1/peek', ask)).body).toMatchObject({ repeated: true });
+});
+
+test('as much as there is', async () => {
+  const ask = { policies: ['api', 'daily'], key: 'a', cost: { most: 100, least: 2 } };
+  expect((await running.post('/v1/attempt', ask)).body).toMatchObject({ allowed: true, granted: 10, remaining: 0 });
+  expect((await running.post('/v1/attempt', ask)).body).toMatchObject({ allowed: false, granted: 0, retryAfter: 2 });
+});
+
 test('several at once: each has its own answer, in order', async () => {
   const { status, body } = await running.post('/v1/attempt', [
     { policy: 'api', key: 'a', cost: 10 },

@@ -145,6 +145,29 @@ const EXCEPTION: Schema = {
 const SCHEMAS: Schema = {
   Policy: object({ algorithm: { type: 'string' }, name: { type: 'string' } }, ['algorithm']),
   Ask: object({ ...SUBJECT, cost: COST }, ['key'], ABOUT_POLICIES),
+  SpendAsk: object(
+    {
+      ...SUBJECT,
+      cost: {
+        ...COST,
+        description: `${COST.description} Or { most, least }: as much as there is, and \`granted\` says how much.`,
+      },
+      id: {
+        type: 'string',
+        minLength: 1,
+        maxLength: 256,
+        description: 'A retry with the same id is not charged again.',
+      },
+      ttl: {
+        type: 'integer',
+        minimum: 1,
+        maximum: 86_400,
+        description: 'How long the id is known, in seconds; 600 by default.',
+      },
+    },
+    ['key'],
+    ABOUT_POLICIES,
+  ),
   RefundAsk: object({ ...SUBJECT, cost: COST, of: ref('Result') }, ['key'], ABOUT_POLICIES),
   Subject: object(SUBJECT, ['key'], ABOUT_POLICIES),
   BlockAsk: object(
@@ -418,8 +441,12 @@ export const OPENAPI = {
   },
   components: { schemas: SCHEMAS, securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
   paths: {
-    '/v1/attempt': verb({ summary: 'May this key spend this cost now?', ask: 'Ask', answer: 'Result' }),
-    '/v1/peek': verb({ summary: 'What an attempt would be told; nothing is spent.', ask: 'Ask', answer: 'Result' }),
+    '/v1/attempt': verb({ summary: 'May this key spend this cost now?', ask: 'SpendAsk', answer: 'Result' }),
+    '/v1/peek': verb({
+      summary: 'What an attempt would be told; nothing is spent.',
+      ask: 'SpendAsk',
+      answer: 'Result',
+    }),
     '/v1/reserve': verb({
       summary: 'Spends an estimate, to be settled here: holds are kept in this process.',
       ask: 'ReserveAsk',

@@ -12,9 +12,9 @@ export function resultsJson(answer: object): string {
 
 function resultJson(value: object): string {
   const result = value as RateLimitResult;
-  if (result.decisions?.length !== 1 || result.key !== undefined || result.decisions[0]!.visible === false) {
-    return JSON.stringify(value);
-  }
+  const { decisions, key, repeated, granted } = result;
+  const isPlain = decisions?.length === 1 && key === undefined && decisions[0]!.visible !== false;
+  if (!isPlain || repeated !== undefined || granted !== undefined) return JSON.stringify(value);
   const { allowed, limit, remaining, retryAfter, resetAfter, resetAt, delay } = result;
   const policy = quoted(result.policy);
   const source = quoted(result.source);

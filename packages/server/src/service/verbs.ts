@@ -22,14 +22,45 @@ function asked(fields: Fields, at: string, { config }: LiveLimits): Ask {
 
 /** This and the next without a promise where the store needs none. */
 export const attempt: Verb = (value, at, { limits }) => {
-  const { key, cost, policies } = asked(readItem(value, at, ASK_FIELDS), at, limits);
-  return limits.limiter.attempt.atOnce!(key, { cost, context: { policies } });
+  const fields = readItem(value, at, SPEND_FIELDS);
+  const { key, cost, policies } = askedInPart(fields, at, limits);
+  return limits.limiter.attempt.atOnce!(key, { cost, context: { policies }, ...readId(fields, at) });
 };
 
 export const peek: Verb = (value, at, { limits }) => {
-  const { key, cost, policies } = asked(readItem(value, at, ASK_FIELDS), at, limits);
-  return limits.limiter.peek.atOnce!(key, { cost, context: { policies } });
+  const fields = readItem(value, at, SPEND_FIELDS);
+  const { key, cost, policies } = askedInPart(fields, at, limits);
+  return limits.limiter.peek.atOnce!(key, { cost, context: { policies }, ...readId(fields, at) });
 };
+
+const SPEND_FIELDS = [...ASK_FIELDS, 'id', 'ttl'] as const;
+const MAX_ID_LENGTH = 256;
+const MAX_ID_TTL_SECONDS = 86_400;
+
+/** The cost may also be `{ most, least }`, unless a policy is called that: as much as there is. */
+function askedInPart(fields: Fields, at: string, limits: LiveLimits): Ask {
+  const { cost } = fields;
+  if (!isFields(cost) || !('most' in cost)) return asked(fields, at, limits);
+  const ask = asked({ ...fields, cost: 0 }, at, limits);
+  if (ask.policies.some(({ name }) => name === 'most')) return asked(fields, at, limits);
+  const { most, least = 1 } = readItem(cost, `${at}cost.`, ['most', 'least']);
+  const part = { most: readCost(most ?? null, `${at}cost.most`), least: readCost(least, `${at}cost.least`) };
+  if (part.least <= part.most) return { ...ask, cost: part };
+  throw invalidField(`${at}cost.least`, `at most ${part.most}, which is cost.most`, String(part.least));
+}
+
+/** What tells a retry from a new attempt, and for how long. */
+function readId({ id, ttl }: Fields, at: string): { id?: string; ttl?: number } {
+  if (id === undefined && ttl === undefined) return {};
+  if (typeof id !== 'string' || id === '' || id.length > MAX_ID_LENGTH) {
+    throw invalidField(`${at}id`, `a string of 1 to ${MAX_ID_LENGTH} characters`, kindOf(id));
+  }
+  if (ttl === undefined) return { id };
+  if (Number.isInteger(ttl) && (ttl as number) >= 1 && (ttl as number) <= MAX_ID_TTL_SECONDS) {
+    return { id, ttl: (ttl as number) * 1e3 };
+  }
+  throw invalidField(`${at}ttl`, `a whole number of seconds from 1 to ${MAX_ID_TTL_SECONDS}`, kindOf(ttl));
+}
 
 export const refund: Verb = async (value, at, { limits }) => {
   const fields = readItem(value, at, [...ASK_FIELDS, 'of']);

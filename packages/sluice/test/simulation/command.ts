@@ -1,6 +1,7 @@
 /** `npm run simulate`: as the tests do it, for as long as one likes, or the table of what leases cost. */
 import { parseArgs } from 'node:util';
 import { KINDS } from '../support/random.ts';
+import { simulateHolds } from './holds.ts';
 import { remember } from './remembered.ts';
 import { STACKS } from './stacks.ts';
 import { LEASE_LENGTHS_MS, loadedPolicies, lossOf, underLoad } from './under-admission.ts';
@@ -10,6 +11,7 @@ const HELP = `npm run simulate -- [options]
 
   --steps N    adversarial steps in all, spread over all algorithms and stacks of layers; default 1000000
   --seed N     where to start; default: another one each time
+  --holds      instead: holds that are settled anywhere, while replies are lost, servers killed and the store fails over
   --losses     instead: the table of what leases cost in docs/layers.md`;
 
 const STEPS_EACH = 10_000;
@@ -22,12 +24,14 @@ export async function runCommand(args: readonly string[]): Promise<boolean> {
     options: {
       steps: { type: 'string', default: '1000000' },
       seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
+      holds: { type: 'boolean', default: false },
       losses: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
   if (values.help) console.log(HELP);
   else if (values.losses) await printLosses();
+  else if (values.holds) return runHolds(Number(values.seed), Number(values.steps));
   else return runSeeds(Number(values.seed), Number(values.steps));
   return true;
 }
@@ -52,6 +56,12 @@ async function runSeeds(firstSeed: number, enough: number): Promise<boolean> {
   }
   console.log(`seeds from ${firstSeed}:`, seen);
   return seen.failures === 0;
+}
+
+async function runHolds(seed: number, steps: number): Promise<boolean> {
+  const seen = await simulateHolds(seed, steps);
+  console.log(`seed ${seed}:`, seen);
+  return seen.faults.length === 0;
 }
 
 async function printLosses(): Promise<void> {
