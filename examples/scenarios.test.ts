@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest';
 import { RUNTIMES, type Runtime } from '../tools/runtimes/index.ts';
 import type { PackedApp } from '../tools/runtimes/packed-app.ts';
+import { startServer } from '../tools/servers/index.ts';
 import { appWithExamples, startExample } from './start.ts';
 
 let app: PackedApp;
@@ -39,41 +40,54 @@ onEach(
   },
 );
 
+/** Asks the proxy: the status, what is left, and the text. */
+async function askProxy(url: string, body: object, key = 'ada') {
+  const headers = { 'content-type': 'application/json', ...(key === '' ? {} : { 'x-api-key': key }) };
+  const response = await fetch(`${url}/v1/chat`, { method: 'POST', headers, body: JSON.stringify(body) });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json');
+  return { status: response.status, text, left: isJson ? JSON.parse(text).left : undefined, headers: response.headers };
+}
+
+async function tellsTheStory(url: string): Promise<void> {
+  const ask = (prompt: string, maxTokens: number, key?: string) => askProxy(url, { prompt, maxTokens }, key);
+  // 3 words and 20 more are reserved; 6 are used.
+  expect(await ask('one two three', 900)).toMatchObject({ status: 200, left: 994 });
+  expect(await ask('headless', 900)).toMatchObject({ status: 200, left: 992 });
+  expect((await ask('crash', 900)).status).toBe(502);
+  const streamed = await askProxy(url, { prompt: 'one two three', maxTokens: 2, stream: true });
+  expect([streamed.status, streamed.text.match(/"content":"\w+"/g)?.length]).toEqual([200, 2]);
+  // The one that failed has cost nothing, and the stream what it used.
+  expect(await ask('one', 1)).toMatchObject({ status: 200, left: 985 });
+  const long = await ask('word '.repeat(960), 960);
+  expect(long.status).toBe(200);
+  // It used 935 more than there were: until they have come back, nothing is allowed.
+  const denied = await ask('one', 1);
+  expect([denied.status, Number(denied.headers.get('retry-after')) > 30_000]).toEqual([429, true]);
+  expect(await ask('one', 1, 'bob')).toMatchObject({ status: 200, left: 998 });
+  expect((await ask('one', -1, 'bob')).status).toBe(400);
+  expect(await askProxy(url, { prompt: 'one', maxTokens: 1 }, '')).toMatchObject({ status: 401 });
+}
+
 onEach(
-  'llm-proxy on $name: the most is reserved, the truth is settled, and a failure costs nothing',
-  async (runtime, context) => {
-    const url = await start(runtime, 'llm-proxy', context);
-    const ask = async (prompt: string, maxTokens: number, key = 'ada') => {
-      const response = await fetch(`${url}/v1/chat`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-api-key': key },
-        body: JSON.stringify({ prompt, maxTokens }),
-      });
-      const left = /r=(\d+)/.exec(response.headers.get('ratelimit') ?? '')?.[1];
-      return [response.status, Number(left), response.headers.get('retry-after')];
-    };
-    // 3 words and at most 900 more are reserved; 6 are used.
-    expect(await ask('one two three', 900)).toEqual([200, 97, null]);
-    expect(await ask('one two three', 900)).toEqual([200, 91, null]);
-    expect(await ask('crash', 900)).toEqual([500, 87, null]);
-    // Two answers of 6 were used, and nothing for the one that failed.
-    expect(await ask('one', 987)).toEqual([200, 0, null]);
-    expect(await ask('one', 990)).toEqual([429, 986, expect.stringMatching(/^\d+$/)]);
-    expect(await ask('one', 5000)).toEqual([429, 986, null]); // never fits: no promise
-    expect(await ask('one', 10, 'bob')).toEqual([200, 989, null]);
-    expect((await ask('one', -1))[0]).toBe(400);
-    const init = {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{"prompt":"one","maxTokens":1}',
-    };
-    const keyless = await fetch(`${url}/v1/chat`, init);
-    expect([keyless.status, await keyless.text()]).toEqual([
-      401,
-      expect.stringContaining('the header x-api-key is missing'),
-    ]);
-  },
+  'llm-proxy on $name: an estimate is reserved, the truth is settled, and a failure costs nothing',
+  async (runtime, context) => tellsTheStory(await start(runtime, 'llm-proxy', context)),
 );
+
+test('llm-proxy on Redis: two proxies have one budget', async (context) => {
+  const redis = await startServer({ kind: 'redis' });
+  context.onTestFinished(() => redis.stop());
+  const node = RUNTIMES.find(({ name }) => name.startsWith('Node'))!;
+  const proxies = await Promise.all([1, 2].map(() => startExample(app, node, 'llm-proxy', { REDIS_URL: redis.url })));
+  context.onTestFinished(async () => void (await Promise.all(proxies.map(({ stop }) => stop()))));
+  const [one, other] = proxies.map(({ url }) => url) as [string, string];
+  expect(await askProxy(one, { prompt: 'one two three', maxTokens: 900 }, 'eve')).toMatchObject({
+    status: 200,
+    left: 994,
+  });
+  expect(await askProxy(other, { prompt: 'one two three', maxTokens: 900 }, 'eve')).toMatchObject({ left: 988 });
+  await tellsTheStory(one);
+});
 
 onEach('multi-tenant on $name: each by its plan, and an upgrade holds at once', async (runtime, context) => {
   const url = await start(runtime, 'multi-tenant', context);
