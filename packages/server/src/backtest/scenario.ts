@@ -5,6 +5,7 @@
 import type { Policy } from 'sluice';
 import { type Numbers, type Rule, ruleOf, Step } from 'sluice/store';
 import { wider } from '../logs/key-table.ts';
+import { FormatError } from '../logs/line-format.ts';
 import { MOST_ROUTES } from '../logs/request-reader.ts';
 import type { RowBuffer } from '../logs/rows.ts';
 import { Flow } from './tally.ts';
@@ -61,6 +62,15 @@ export function noCounts(): ScenarioCounts {
 /** Called with every request that is denied. */
 export type OnDenied = (rows: RowBuffer, row: number, retryAfter: number, policy: string) => void;
 
+/** The rule of a policy. Throws a `FormatError` when a log does not say what it decides by. */
+export function triableRule(policy: Policy): Rule {
+  const rule = ruleOf(policy);
+  if (rule.permits === undefined) return rule;
+  throw new FormatError(
+    `${policy.algorithm} cannot be tried on a log: it limits requests that run at the same time, and a log does not say when each was released`,
+  );
+}
+
 /** A policy that decides rows by the library's rule. */
 export class PolicyScenario implements Scenario {
   readonly name: string;
@@ -86,7 +96,7 @@ export class PolicyScenario implements Scenario {
     this.#isBound = isBound;
     this.policy = policy;
     this.name = name;
-    this.#rule = ruleOf(policy);
+    this.#rule = triableRule(policy);
     this.#width = this.#rule.width;
     this.#onDenied = onDenied;
     this.#states = new Float64Array(1024 * this.#width);

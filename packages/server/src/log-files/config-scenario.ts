@@ -3,9 +3,9 @@
  * attempt. What a log does not say (most headers, claims of tokens) a rule does not see.
  */
 import type { RequestView } from 'sluice/http';
-import { type Rule, ruleOf, Step } from 'sluice/store';
+import { type Rule, Step } from 'sluice/store';
 import type { Reported } from '../backtest/report.ts';
-import { noCounts, type OnDenied, type Scenario } from '../backtest/scenario.ts';
+import { noCounts, type OnDenied, type Scenario, triableRule } from '../backtest/scenario.ts';
 import { Flow } from '../backtest/tally.ts';
 import { applyRules, type Spend, spendsOfAll } from '../config/apply-rules.ts';
 import type { Config } from '../config/config.ts';
@@ -91,7 +91,7 @@ export class ConfigScenario {
     }
     const isShadow = this.#config.policies.get(policy.name)?.shadow === true;
     const index = this.#policies.findIndex(({ name }) => name === policy.name);
-    return { rule: ruleOf(policy), state, cost, policy: index, isShadow, step: new Step() };
+    return { rule: triableRule(policy), state, cost, policy: index, isShadow, step: new Step() };
   }
 }
 

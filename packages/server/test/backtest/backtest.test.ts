@@ -156,6 +156,10 @@ describe('mistakes', () => {
       'token-bucket has no field "capcity". Did you mean capacity?',
     ],
     [['backtest', log, '--policy', 'token-bucket capacity=0 refillRate=1'], '--policy.capacity'],
+    [
+      ['backtest', log, '--policy', 'concurrency limit=5 ttl=10s'],
+      'concurrency cannot be tried on a log: it limits requests that run at',
+    ],
     [['backtest', log, ...POLICY, '--key', 'colour'], '--key: expected a key of ip'],
     [
       ['backtest', log, ...POLICY, '--fail-if', 'denied'],
