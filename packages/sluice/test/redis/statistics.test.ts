@@ -76,6 +76,7 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
     }
     const limiter = createLimiter({ policies: ALL, store });
     await limiter.peek(newKey());
+    await createLimiter({ policies: FIVE, store }).peek(newKey());
     await limiter.history(newKey());
     await limiter.reset(newKey());
     return connection;
