@@ -74,7 +74,7 @@ onEach(
   async (runtime, context) => tellsTheStory(await start(runtime, 'llm-proxy', context)),
 );
 
-test('llm-proxy on Redis: two proxies have one budget', async (context) => {
+test.concurrent('llm-proxy on Redis: two proxies have one budget', async (context) => {
   const redis = await startServer({ kind: 'redis' });
   context.onTestFinished(() => redis.stop());
   const node = RUNTIMES.find(({ name }) => name.startsWith('Node'))!;
@@ -106,7 +106,7 @@ onEach('multi-tenant on $name: each by its plan, and an upgrade holds at once', 
   expect(await ask('key-of-ada')).toMatchObject({ status: 429, ...free });
   expect(await ask('key-of-ada', '/upgrade', 'POST')).toMatchObject({ status: 200 });
   // The new rate refills what the old plan had spent.
-  await expect.poll(async () => (await ask('key-of-ada')).status, { timeout: 10_000, interval: 200 }).toBe(200);
+  await context.expect.poll(async () => (await ask('key-of-ada')).status, { timeout: 10_000, interval: 200 }).toBe(200);
 });
 
 onEach('outbound on $name: calls go out evenly, and who would wait too long is told', async (runtime, context) => {
