@@ -13,7 +13,7 @@ COPY tools/package.json tools/
 RUN npm ci --include=dev --no-audit --no-fund --no-update-notifier
 COPY . .
 # The library, the service, and the page of the lab.
-RUN npx tsc -p packages/sluice/tsconfig.build.json && npx tsc -p packages/server/tsconfig.build.json
+RUN npx tsc -p packages/sluice/tsconfig.build.json && npx tsc -p packages/sluice/tsconfig.cjs.json && npx tsc -p packages/server/tsconfig.build.json
 RUN npx vite build packages/lab && node tools/fill-packages.mjs
 RUN node deploy/collect-runtime.mjs runtime
 

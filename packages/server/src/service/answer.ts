@@ -16,6 +16,12 @@ export function jsonText(status: number, value: string, headers?: Answer['header
   return { status, headers: all, body: `${value}\n` };
 }
 
+/** An answer that is always the same: its bytes are made once, so that a thousand that nobody reads take the memory of one. */
+export function constantJson(value: unknown): Answer {
+  const answer = json(200, value);
+  return { ...answer, body: Buffer.from(answer.body as string) };
+}
+
 const JSON_TYPE: Answer['headers'] = { 'Content-Type': 'application/json' };
 
 export function text(status: number, body: string, type = 'text/plain; charset=utf-8'): Answer {

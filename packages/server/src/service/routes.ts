@@ -43,8 +43,8 @@ export interface RouteContext extends Omit<VerbContext, 'caller'>, ChangeLog {
   readonly bodyLimits: BodyLimits;
   /** How the Envoy service behaves. */
   readonly envoy: EnvoySettings;
-  /** What /openapi.json says. */
-  readonly description: object;
+  /** Of every route, as OpenAPI. */
+  readonly description: Answer;
   isDraining(): boolean;
   readonly guard: Guard;
   readonly browsers: BrowserGuard;
@@ -149,7 +149,7 @@ export const ROUTES: readonly Route[] = [
     methods: ['GET'],
     path: '/openapi.json',
     access: 'use',
-    handle: async (_, { description }) => json(200, description),
+    handle: async (_, { description }) => description,
   },
 ];
 

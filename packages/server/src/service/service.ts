@@ -12,7 +12,7 @@ import { DEFAULT_SETTINGS, type EnvoySettings } from '../envoy/settings.ts';
 import { shouldRateLimit } from '../envoy/should-rate-limit.ts';
 import type { TlsFiles } from '../files/tls.ts';
 import type { GrpcServer } from '../grpc/server.ts';
-import { type Answer, json } from './answer.ts';
+import { type Answer, constantJson, json } from './answer.ts';
 import { BrowserGuard, type Openness } from './browser-guard.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections, CountedRequest } from './connections.ts';
 import { type Crew, type Report, reportOf } from './crew.ts';
@@ -98,7 +98,7 @@ export function createService(options: ServiceOptions): Service {
   const context: RouteContext = {
     ...{ limits, metrics, store, crew: options.crew, exceptions, log, logKeys: options.logKeys ?? false },
     envoy: options.envoy ?? DEFAULT_SETTINGS,
-    description: openApi(options.beside?.paths),
+    description: constantJson(openApi(options.beside?.paths)),
     guard,
     browsers: new BrowserGuard(options.allowedHosts ?? [], options.tls !== undefined),
     bodyLimits: { maxBytes: options.maxBodyBytes ?? MAX_BODY_BYTES, timeoutMs: bodyTimeoutMs },
