@@ -121,6 +121,9 @@ class World {
   }
 
   replicate(): void {
+    const { open } = this.counted;
+    // What has ended is not open, whether it is remembered or not: without it a run of any length takes the same memory.
+    for (const [id, { ends }] of open) if (ends <= this.clock.now() * 1e3) open.delete(id);
     this.#replica = copyOf(this.#master);
   }
 
