@@ -20,6 +20,7 @@ const SERVER = [
   'type',
   'ipairs',
   'pcall',
+  'error',
 ];
 
 /** What the lone part of an algorithm decides: lone-read.lua declares them, so these files alone may assign them. */

@@ -27,7 +27,7 @@ const BAD: readonly (readonly [text: string, seenBySchema: boolean, ...problems:
     '3:1 typo: no such field; there are policies, rules, overrides, exceptions, trustedProxies, jwt',
   ],
   [policy('5'), true, '2:3 policies.api: expected a policy: a map with an algorithm'],
-  [policy('{ algorithm: leaky }'), true, '2:10 policies.api.algorithm: expected one of concurrency,'],
+  [policy('{ algorithm: leaky }'), true, '2:10 policies.api.algorithm: expected one of calendar-quota, concurrency,'],
   [
     policy('{ algorithm: token-bucket, capacity: 0, refillRate: fast, burst: 3 }'),
     true,

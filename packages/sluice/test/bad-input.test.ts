@@ -8,6 +8,7 @@ import { createClient, createClientPool, createCluster, createSentinel } from 'r
 import { describe, expect, test } from 'vitest';
 import {
   type Clock,
+  calendarQuota,
   checkPolicy,
   createLimiter,
   type ErrorCode,
@@ -140,6 +141,27 @@ const policies: Definition[] = [
   ...refused('leakyBucket.mode', ['x', '', 0, null, 'Shaping'], "'policing' or 'shaping'", (mode) =>
     leakyBucket({ capacity: 5, leakRate: 1, mode: bad(mode) }),
   ),
+  ...refused('calendarQuota.every', [undefined, 'minute', 'Month', 5, null], "'month' or 'hour' or", (every) =>
+    calendarQuota({ limit: 5, every: bad(every) }),
+  ),
+  ...refused(
+    'calendarQuota.timeZone',
+    ['', 'Berlin', 'Europe/Atlantis', '+01:00', 5, null],
+    "a time zone such as 'Europe/Berlin'",
+    (timeZone) => calendarQuota({ limit: 5, every: 'day', timeZone: bad(timeZone) }),
+  ),
+  ...refused('calendarQuota.startsOn', [0, 32, 1.5, 'monday', '', null], 'a day of the month', (startsOn) =>
+    calendarQuota({ limit: 5, every: 'month', startsOn: bad(startsOn) }),
+  ),
+  ...refused('calendarQuota.startsOn', [0, 8, 'Monday', 'mon', null], 'a weekday', (startsOn) =>
+    calendarQuota({ limit: 5, every: 'week', startsOn: bad(startsOn) }),
+  ),
+  ...refused('calendarQuota.startsOn', [0, 13, '02-30', '4-6', '13-01', null], 'a month and a day', (startsOn) =>
+    calendarQuota({ limit: 5, every: 'year', startsOn: bad(startsOn) }),
+  ),
+  ...refused('calendarQuota.startsOn', [1, 'monday'], 'nothing, since hours and days', (startsOn) =>
+    calendarQuota({ limit: 5, every: 'day', startsOn: bad(startsOn) }),
+  ),
   ...refused(
     'tokenBucket.refillrate',
     [10],
@@ -156,7 +178,7 @@ const policies: Definition[] = [
   ...[undefined, null, 5, 'tokenBucket', 'token bucket', 'constructor', '__proto__'].map((algorithm): Definition => {
     const policy = { algorithm, capacity: 5, refillRate: 1 };
     const expected =
-      'one of concurrency, fixed-window, gcra, leaky-bucket, sliding-window-counter, sliding-window-log, token-bucket';
+      'one of calendar-quota, concurrency, fixed-window, gcra, leaky-bucket, sliding-window-counter, sliding-window-log, token-bucket';
     return [
       `algorithm ${write(algorithm)}`,
       () => checkPolicy(policy),

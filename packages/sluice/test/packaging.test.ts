@@ -18,6 +18,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...[
       'SluiceError',
       'algorithms',
+      'calendarQuota',
       'checkPolicy',
       'concurrency',
       'createLimiter',

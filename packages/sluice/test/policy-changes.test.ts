@@ -67,6 +67,17 @@ function windowModel(align: 'epoch' | 'first'): Model {
   };
 }
 
+/** All plans of the samples are quotas of the same day. */
+function dayModel(): Model {
+  const model = windowModel('epoch');
+  const ofDays = (plan: Plan): Plan => ({ ...plan, window: 86_400_000 });
+  return {
+    spent: (now, plan) => model.spent(now, ofDays(plan)),
+    spend: (now, plan, units) => model.spend(now, ofDays(plan), units),
+    giveBack: (now, plan, units) => model.giveBack(now, ofDays(plan), units),
+  };
+}
+
 /** The same with the window before, which fades. */
 function counterModel(): Model {
   let start = Number.NEGATIVE_INFINITY;
@@ -147,6 +158,8 @@ const MODELS: Readonly<Record<Kind, () => Model>> = {
   'leaky-bucket policing': () => drainingModel(({ rate }) => rate),
   'leaky-bucket shaping': () => drainingModel(({ rate }) => rate),
   concurrency: permitModel,
+  'calendar-quota': dayModel,
+  'calendar-quota in New York': dayModel,
   gcra: () => drainingModel(({ limit, window }) => (limit * 1000) / window),
 };
 

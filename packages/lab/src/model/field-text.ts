@@ -1,6 +1,6 @@
 /** What people type into a field: read generously, written shortly, refused with a sentence that says what to write instead. */
 
-export type FieldKind = 'count' | 'duration' | 'rate' | 'choice';
+export type FieldKind = 'count' | 'duration' | 'rate' | 'choice' | 'text';
 
 /** A field that could be read, as the library takes it, or what is wrong with it. */
 export type FieldReading = { readonly value: string | number } | { readonly problem: string };
@@ -33,6 +33,8 @@ export function readField(kind: FieldKind, typed: string): FieldReading {
       return readRate(text);
     case 'choice':
       return { value: text };
+    case 'text':
+      return { value: typed.trim() };
   }
 }
 

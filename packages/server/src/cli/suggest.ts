@@ -161,7 +161,7 @@ function yamlLines(suggestions: readonly Tried[]): string[] {
     const values = policy as unknown as Readonly<Record<string, unknown>>;
     const fields = fieldsOf(policy.algorithm).flatMap(([name, { kind }]) => {
       const value = values[name];
-      if (value === undefined || kind === 'choice') return [];
+      if (value === undefined || kind === 'choice' || kind === 'text') return [];
       if (kind === 'duration') return [`${name}: ${exactTime(Number(value)).replaceAll(' ', '').replace('min', 'm')}`];
       return [`${name}: ${kind === 'rate' ? rateText(Number(value)).replace('/min', '/m') : value}`];
     });

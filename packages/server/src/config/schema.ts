@@ -2,7 +2,7 @@
  * The JSON schema of a config, for editors. It knows the form of each value; what needs two places at once (a policy that is named and not
  * there, two overrides of one key) only `sluice check` knows. Tests hold the two together.
  */
-import type { Field } from 'sluice/algorithm';
+import type { Field, TextField } from 'sluice/algorithm';
 import { ALGORITHM_NAMES, fieldsOf, isNumber, NUMBERS } from '../files/algorithms.ts';
 import { JWT_ALGORITHMS } from './jwt.ts';
 import { FILE_KINDS } from './read-exceptions.ts';
@@ -36,7 +36,14 @@ function fieldSchema(field: Field): Schema {
       return { description: `${description} Units a second, or text such as 10/s, 100/min, 1/5s.`, ...RATE };
     case 'choice':
       return { description, enum: field.of };
+    case 'text':
+      return { description, ...textSchema(field) };
   }
+}
+
+function textSchema({ pattern, orNumberTo }: TextField): Schema {
+  const text = { type: 'string', pattern };
+  return orNumberTo === undefined ? text : { oneOf: [text, { type: 'integer', minimum: 1, maximum: orNumberTo }] };
 }
 
 function fieldSchemas(fields: Iterable<readonly [string, Field]>): Schema {
@@ -54,7 +61,8 @@ function numberSchemas(): Schema {
 
 /** Whether it must be given. */
 function isRequired(field: Field): boolean {
-  return field.kind !== 'choice' && (field.kind !== 'count' || field.same === undefined);
+  if (field.kind === 'choice') return field.required === true;
+  return field.kind !== 'text' && (field.kind !== 'count' || field.same === undefined);
 }
 
 function mapOf(properties: Schema, required: readonly string[] = []): Schema {

@@ -9,9 +9,9 @@ export function fieldsOf(algorithm: string): readonly (readonly [name: string, f
   return Object.entries(algorithms.find(({ name }) => name === algorithm)?.fields ?? {});
 }
 
-/** What may differ between plans and overrides. A choice says what kind of state there is, which a name has only one of. */
+/** What may differ between plans and overrides. A word says what kind of state there is, which a name has only one of. */
 export function isNumber({ kind }: Field): boolean {
-  return kind !== 'choice';
+  return kind !== 'choice' && kind !== 'text';
 }
 
 /** All numbers that any algorithm has. */

@@ -2,7 +2,7 @@
 import { define, type NameOption, type Policy } from '../model/policy.ts';
 import type { Algorithm } from '../model/rule.ts';
 
-export type { ChoiceField, CountField, DurationField, Field, Fields, RateField } from '../model/field.ts';
+export type { ChoiceField, CountField, DurationField, Field, Fields, RateField, TextField } from '../model/field.ts';
 export type { Entry, Permit, Permits } from '../model/permit.ts';
 export type { NameOption, Policy } from '../model/policy.ts';
 export type { Algorithm, LeaseTerms, RedisTwin, RuleParts, StateKept } from '../model/rule.ts';

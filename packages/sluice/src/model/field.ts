@@ -27,21 +27,33 @@ export interface RateField extends Declared {
   readonly kind: 'rate';
 }
 
-/** One of a few words; the first is the default. */
+/** One of a few words; the first is the default, unless it has to be given. */
 export interface ChoiceField extends Declared {
   readonly kind: 'choice';
   readonly of: readonly [string, ...string[]];
+  readonly required?: true | undefined;
+}
+
+/** Text that only the algorithm can judge, such as a time zone. It may be left out. */
+export interface TextField extends Declared {
+  readonly kind: 'text';
+  /** A regular expression for editors: texts that can be right. */
+  readonly pattern: string;
+  /** The largest whole number from 1 on that may be written instead of text, if one may. */
+  readonly orNumberTo?: number | undefined;
+  /** The value as a policy holds it. Throws the library's error for one that is wrong; `before` are the fields that were checked already. */
+  check(value: unknown, path: string, before: Readonly<Record<string, unknown>>): string | number | undefined;
 }
 
 /** How one field of a policy is written and checked. */
-export type Field = CountField | DurationField | RateField | ChoiceField;
+export type Field = CountField | DurationField | RateField | ChoiceField | TextField;
 
 /** The fields of an algorithm, in the order people read them. */
 export type Fields = Readonly<Record<string, Field>>;
 
-/** Whether plans and overrides may change the field. A choice says what kind of state there is, which a name has only one of. */
+/** Whether plans and overrides may change the field. A word says what kind of state there is, which a name has only one of. */
 export function isNumber({ kind }: Field): boolean {
-  return kind !== 'choice';
+  return kind !== 'choice' && kind !== 'text';
 }
 
 /** The value as a policy holds it. `before` are the fields that were checked already. */
@@ -59,7 +71,9 @@ export function checkField(
     case 'rate':
       return parseRate(value, path);
     case 'choice':
-      return checkChoice(value, path, field.of);
+      return checkChoice(value, path, field);
+    case 'text':
+      return field.check(value, path, before);
   }
 }
 
@@ -68,8 +82,8 @@ function checkLimit(value: unknown, path: string, max = Number.MAX_SAFE_INTEGER)
   throw wrong('SLUICE_INVALID_LIMIT', path, `a whole number from 1 to ${max}`, value);
 }
 
-function checkChoice(value: unknown, path: string, choices: readonly string[]): string {
-  if (value === undefined) return choices[0]!;
-  if (choices.includes(value as string)) return value as string;
-  throw wrong('SLUICE_INVALID_POLICY', path, choices.map((choice) => `'${choice}'`).join(' or '), value);
+function checkChoice(value: unknown, path: string, { of, required }: ChoiceField): string {
+  if (value === undefined && !required) return of[0];
+  if (of.includes(value as string)) return value as string;
+  throw wrong('SLUICE_INVALID_POLICY', path, of.map((choice) => `'${choice}'`).join(' or '), value);
 }

@@ -153,7 +153,7 @@ function numbersOf({ fields: declared }: Algorithm, fields: Readonly<Record<stri
     const field = declared[name]!;
     if (field.kind === 'choice') return value === field.of[0] ? '' : shortest(String(value), field.of);
     if (field.kind === 'count' && field.same !== undefined && value === fields[field.same]) return '';
-    return typeof value === 'number' ? numberText(value, field.kind) : String(value);
+    return typeof value === 'number' ? numberText(value, field.kind) : String(value ?? '');
   });
   return texts.join(',').replace(/,+$/, '');
 }

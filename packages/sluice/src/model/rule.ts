@@ -84,6 +84,8 @@ export interface RedisTwin {
   readonly code: string;
   /** The three arguments `x`, `y`, `z` of the Lua source. `x` and `y` are numbers there. */
   readonly args: readonly [string, string, string];
+  /** For arguments that depend on the time: those of a call made now, in microseconds. `args` then only tells the policy from others. */
+  argsAt?(now: number): readonly [string, string, string];
   /** The source, as the build prints it: it defines `transition`, `penalize` and `refund`. */
   readonly lua: string;
   /** What decides a lone attempt on a plain state ahead of all functions, if there is such a thing: see redis/lua/lone-read.lua. */

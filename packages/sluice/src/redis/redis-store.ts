@@ -20,6 +20,7 @@ import { FORGET, singleScript } from './scripts.ts';
 import { slotOf } from './slot.ts';
 import {
   type Ask,
+  argsOf,
   callOf,
   changeCall,
   grantCall,
@@ -156,7 +157,7 @@ function historyCall(policy: Policy, now: string, after: number, most: number): 
   const rule = redisRule(ruleOf(policy));
   if (rule.entries === undefined) throw noHistory(policy);
   const since = Number.isFinite(after) ? String(after) : '-1';
-  return { script: singleScript('history', rule), args: [now, ...rule.redis!.args, since, String(most)] };
+  return { script: singleScript('history', rule), args: [now, ...argsOf(rule, now), since, String(most)] };
 }
 
 /** What a look sees of a key under which nothing is spent. */

@@ -14,6 +14,7 @@ const CURES: readonly (readonly [pattern: RegExp, cure: string])[] = [
   ],
   [/\bWRONGTYPE\b/, 'Another program uses the same key: give redisStore a `prefix` of its own.'],
   [/unknown command/i, 'The server does not run Lua scripts, or has renamed a command that Sluice needs.'],
+  [/\bSLUICE_CLOCKS\b/, 'Set the clocks: the one that is wrong may be either.'],
   [/\bREADONLY\b/, 'The client talks to a replica, which cannot be written to: connect it to the primary.'],
 ];
 

@@ -103,9 +103,10 @@ function loneSource(args: string, { redis }: Rule): string {
 
 /** Undefined for arguments that cannot be written down as they are. */
 function ownArguments({ redis, identity, numbers }: Rule): string | undefined {
-  const { args, code } = redis!;
+  const { args, argsAt, code } = redis!;
   const [x, y, z] = args;
-  if (![x, y].every((text) => /^\d+(\.\d+)?$/.test(text)) || !/^[\w<]*$/.test(z)) return undefined;
+  if (argsAt !== undefined || ![x, y].every((text) => /^\d+(\.\d+)?$/.test(text)) || !/^[\w<]*$/.test(z))
+    return undefined;
   // A policy with a name may come with other numbers next time, and so may one that stands in for another.
   const steady = identity === code + numbers;
   const values = [...[x, y].map((text) => (text.includes('.') ? text : `${text}.0`)), `'${z}'`, `'${y}'`, steady];

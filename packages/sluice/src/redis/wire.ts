@@ -1,9 +1,10 @@
 /** How questions are written for the scripts, and how their replies are read. The other side is redis/lua/. */
+import { readMicros, systemClock } from '../model/clock.ts';
 import type { Decision } from '../model/decision.ts';
 import { SluiceError, wrong } from '../model/errors.ts';
 import { type Policy, ruleOf } from '../model/policy.ts';
 import { decisionOf, resultOf, type Verdict } from '../model/result.ts';
-import type { Rule } from '../model/rule.ts';
+import type { RedisTwin, Rule } from '../model/rule.ts';
 import type { Spent } from '../model/step.ts';
 import type { Answer, Change, Changes } from '../model/store.ts';
 import type { Script } from './run-script.ts';
@@ -56,6 +57,12 @@ function preparedOf(rule: Rule): Prepared {
   return made;
 }
 
+/** The arguments of a rule's Lua. `now` is '' for the server's own clock: this process's is then close enough to say which could be meant. */
+export function argsOf({ redis }: Rule, now: string): RedisTwin['args'] {
+  const { args, argsAt } = redis!;
+  return argsAt === undefined ? args : argsAt(now === '' ? readMicros(systemClock) : Number(now));
+}
+
 /** What tells the rules of attempts apart, for a script. */
 export function groupOf(rules: readonly Rule[]): string {
   if (rules.length === 1) return preparedOf(rules[0]!).group;
@@ -79,7 +86,7 @@ export function callOf(asks: readonly Ask[], now: string, dryRun = false): Call 
   if (dryRun || first!.rules.length > 1) return callOfSeveral(asks, now, dryRun);
   if (asks.length === 1) return callOfOne(first!, now);
   const rule = first!.rules[0]!;
-  const args = [now, ...rule.redis!.args];
+  const args = [now, ...argsOf(rule, now)];
   if (asks.some(({ costs }) => costs[0] !== 1)) for (const { costs } of asks) args.push(String(costs[0]));
   const keys = asks.map((ask) => ask.keys[0]!);
   return { script: singleScript('many', rule), keys, args, read: (reply) => readMany(reply, asks.length) };
@@ -91,7 +98,7 @@ function callOfOne({ rules, keys, costs }: Ask, now: string): Call {
   const ready = preparedOf(rule);
   ready.lone ??= loneScript(rule);
   const script = ready.lone;
-  const args = script.hasArguments ? (now === '' && costs[0] === 1 ? NONE : [now]) : [now, ...rule.redis!.args];
+  const args = script.hasArguments ? (now === '' && costs[0] === 1 ? NONE : [now]) : [now, ...argsOf(rule, now)];
   return { script, keys, args: costs[0] === 1 ? args : [...args, String(costs[0])], read: readOne };
 }
 
@@ -102,7 +109,7 @@ function callOfSeveral(asks: readonly Ask[], now: string, dryRun: boolean): Call
   const { rules } = asks[0]!;
   const modules = distinct(rules);
   const args = [now, dryRun ? '1' : '', String(rules.length)];
-  for (const rule of rules) args.push(moduleNumber(modules, rule), ...rule.redis!.args);
+  for (const rule of rules) args.push(moduleNumber(modules, rule), ...argsOf(rule, now));
   for (const { costs } of asks) for (const cost of costs) args.push(String(cost));
   return {
     script: severalScript('decide', modules),
@@ -115,7 +122,7 @@ function callOfSeveral(asks: readonly Ask[], now: string, dryRun: boolean): Call
 /** Spends that last until they are given back. */
 function callOfReleases(asks: readonly Ask[], now: string): Call {
   const rule = asks[0]!.rules[0]!;
-  const args = [now, ...rule.redis!.args];
+  const args = [now, ...argsOf(rule, now)];
   for (const { permit, costs, isExtended } of asks) args.push(String(permit), isExtended ? '' : String(costs[0]));
   return {
     script: singleScript('release', rule),
@@ -152,7 +159,7 @@ export function grantCall({ rules, keys, costs }: Ask, now: string, { dryRun, le
   const modules = distinct(rules);
   const args = [now, dryRun ? '1' : '', String(rules.length), wordOf(least), wordOf(mark?.ttl)];
   for (const [index, rule] of rules.entries()) {
-    args.push(moduleNumber(modules, rule), ...rule.redis!.args, String(costs[index]));
+    args.push(moduleNumber(modules, rule), ...argsOf(rule, now), String(costs[index]));
   }
   return {
     script: severalScript('grant', modules),
@@ -260,7 +267,7 @@ export function changeCall({ changes, settles }: Changes, now: string): { script
   if (settles !== undefined) args.push('settle', '', '', '', '', '', settles.marked.join(' '), '', '');
   for (const [index, change] of changes.entries()) {
     const rule = rules[index]!;
-    args.push(change.verb, moduleNumber(modules, rule), ...rule.redis!.args, ...amountWords(change));
+    args.push(change.verb, moduleNumber(modules, rule), ...argsOf(rule, now), ...amountWords(change));
   }
   return { script: severalScript('change', modules), args };
 }

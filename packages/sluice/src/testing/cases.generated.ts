@@ -4,6 +4,293 @@ import type { CaseTable } from './cases.ts';
 /** The case tables of every algorithm: what happens moment by moment. The tests run them on every store, and you can on yours. */
 export const caseTables: readonly CaseTable[] = [
   {
+    "title": "A day of 23 hours",
+    "policy": {
+      "algorithm": "calendar-quota",
+      "limit": 3,
+      "every": "day",
+      "timeZone": "Europe/Berlin"
+    },
+    "rows": [
+      [
+        1774735200,
+        0,
+        true,
+        3,
+        null,
+        0,
+        null,
+        "28 March 2026, 23:00 in Berlin: nothing is spent yet"
+      ],
+      [
+        1774735200,
+        2,
+        true,
+        1,
+        null,
+        3600,
+        null,
+        "until midnight there, which is 23:00 UTC"
+      ],
+      [
+        1774738799.999999,
+        2,
+        false,
+        1,
+        0.000001,
+        0.000001,
+        null,
+        "the last microsecond of the day"
+      ],
+      [
+        1774738800,
+        3,
+        true,
+        0,
+        null,
+        82800,
+        null,
+        "midnight: the clock is put forward tonight, so 23 hours are left"
+      ],
+      [
+        1774738800,
+        4,
+        false,
+        0,
+        "never",
+        82800,
+        null,
+        "more than the limit never fits"
+      ],
+      [
+        1774821599,
+        1,
+        false,
+        0,
+        1,
+        1,
+        null,
+        "a second before midnight, in summer time"
+      ],
+      [
+        1774821600,
+        1,
+        true,
+        2,
+        null,
+        86400,
+        null,
+        "and a day of 24 hours"
+      ]
+    ]
+  },
+  {
+    "title": "A month from the 31st on",
+    "policy": {
+      "algorithm": "calendar-quota",
+      "limit": 5,
+      "every": "month",
+      "startsOn": 31
+    },
+    "rows": [
+      [
+        1769817600,
+        5,
+        true,
+        0,
+        null,
+        2419200,
+        null,
+        "31 January 2026: until 28 February, the last day there is"
+      ],
+      [
+        1772236799.999999,
+        1,
+        false,
+        0,
+        0.000001,
+        0.000001,
+        null,
+        "full until then"
+      ],
+      [
+        1772236800,
+        1,
+        true,
+        4,
+        null,
+        2678400,
+        null,
+        "28 February: until 31 March"
+      ],
+      [
+        1774915199,
+        5,
+        false,
+        4,
+        1,
+        1,
+        null,
+        "five do not fit on top of one"
+      ],
+      [
+        1774915200,
+        5,
+        true,
+        0,
+        null,
+        2592000,
+        null,
+        "31 March: until 30 April"
+      ]
+    ]
+  },
+  {
+    "title": "A week that starts on Sunday",
+    "policy": {
+      "algorithm": "calendar-quota",
+      "limit": 2,
+      "every": "week",
+      "startsOn": "sunday",
+      "timeZone": "America/New_York"
+    },
+    "rows": [
+      [
+        1793923200,
+        2,
+        true,
+        0,
+        null,
+        190800,
+        null,
+        "6 November 2026, 00:00 UTC: Thursday evening there, until Saturday midnight"
+      ],
+      [
+        1794114000,
+        1,
+        true,
+        1,
+        null,
+        604800,
+        null,
+        "Sunday"
+      ]
+    ]
+  },
+  {
+    "title": "A year of a tax office",
+    "policy": {
+      "algorithm": "calendar-quota",
+      "limit": 2,
+      "every": "year",
+      "startsOn": "04-06",
+      "timeZone": "Europe/London"
+    },
+    "rows": [
+      [
+        1775429999,
+        2,
+        true,
+        0,
+        null,
+        1,
+        null,
+        "5 April 2026, the last second"
+      ],
+      [
+        1775430000,
+        1,
+        true,
+        1,
+        null,
+        31536000,
+        null,
+        "6 April, in summer time"
+      ]
+    ]
+  },
+  {
+    "title": "Hours of a zone with half hours",
+    "policy": {
+      "algorithm": "calendar-quota",
+      "limit": 1,
+      "every": "hour",
+      "timeZone": "Asia/Kolkata"
+    },
+    "rows": [
+      [
+        1767225600,
+        1,
+        true,
+        0,
+        null,
+        1800,
+        null,
+        "05:30 there"
+      ],
+      [
+        1767227400,
+        1,
+        true,
+        0,
+        null,
+        3600,
+        null,
+        "06:00 there"
+      ]
+    ]
+  },
+  {
+    "title": "The clock steps back over the end of a month",
+    "policy": {
+      "algorithm": "calendar-quota",
+      "limit": 3,
+      "every": "month"
+    },
+    "rows": [
+      [
+        1772323201,
+        3,
+        true,
+        0,
+        null,
+        2678399,
+        null,
+        "1 March 2026: full until April"
+      ],
+      [
+        1772323199,
+        1,
+        false,
+        0,
+        2678401,
+        2678401,
+        null,
+        "a step back into February opens no old month"
+      ],
+      [
+        1767225600,
+        1,
+        false,
+        0,
+        2678400,
+        2678400,
+        null,
+        "a step back of two months: the count stays, the end is that of January"
+      ],
+      [
+        1769904000,
+        3,
+        true,
+        0,
+        null,
+        2419200,
+        null,
+        "and not locked until the clock has caught up"
+      ]
+    ]
+  },
+  {
     "title": "Places come back with the ttl",
     "policy": {
       "algorithm": "concurrency",

@@ -5,6 +5,7 @@ import type { Verdict } from '../../src/model/result.ts';
 import type { RunScript, Script } from '../../src/redis/run-script.ts';
 import { severalSource } from '../../src/redis/scripts.ts';
 import { sha1 } from '../../src/redis/sha1.ts';
+import { argsOf } from '../../src/redis/wire.ts';
 import {
   type AnyKind,
   KINDS,
@@ -45,7 +46,7 @@ function randomTrace(random: Random, kind: AnyKind, length: number): Attempt[] {
 
 /** How trace.lua takes an attempt. */
 export function traceWords({ now, cost, policy }: Attempt): string[] {
-  return [String(now), '1', String(cost), ...ruleOf(policy).redis!.args];
+  return [String(now), '1', String(cost), ...argsOf(ruleOf(policy), String(now))];
 }
 
 /** How the scripts say an answer: remaining, resetAfter, and what else there is to say (see block.lua). */

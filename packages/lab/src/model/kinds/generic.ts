@@ -66,6 +66,7 @@ const HINTS: Readonly<Record<FieldKind, string>> = {
   duration: 'for example 10 s, 1 min',
   rate: 'units a second, or 600/min',
   choice: '',
+  text: '',
 };
 
 /** What a field of this kind and name most likely means by the shared limit. */

@@ -1,0 +1,3 @@
+import { algorithmSuite } from '../../../test/support/algorithm-suite.ts';
+
+algorithmSuite('calendar-quota');
