@@ -14,7 +14,7 @@ import { KINDS, type Kind, policyIfAny, type Random, randomFrom, testSeed } from
 
 const SECOND = 1_000_000;
 /** Longer than any of these policies has a cost wait. */
-const HOUR = 3600 * SECOND;
+const TWO_DAYS = 172_800_000_000;
 /** A level within this of a whole unit counts as that unit. */
 const TOLERANCE = 1e-9;
 
@@ -276,10 +276,10 @@ class Run {
   /** Under the numbers of whatever plan: what was spent stays spent. */
   async #blockAndUnblock(plan: Plan, other: Plan): Promise<void> {
     this.history.push([this.#now, other.policy, 'block and unblock']);
-    const block = { key: KEY, policy: other.policy, verb: 'block', duration: HOUR } as const;
+    const block = { key: KEY, policy: other.policy, verb: 'block', duration: TWO_DAYS } as const;
     await change(this.#store, [block]);
     const blocked = await decide(this.#store, [{ key: KEY, policy: plan.policy, cost: 1 }]);
-    expect(blocked.verdicts[0]).toMatchObject({ allowed: false, retryAfter: HOUR });
+    expect(blocked.verdicts[0]).toMatchObject({ allowed: false, retryAfter: TWO_DAYS });
     this.#pass(this.#random.pick([0, 1, SECOND]));
     await change(this.#store, [{ key: KEY, policy: other.policy, verb: 'unblock' }]);
     await this.#attempt(plan, 0);

@@ -78,9 +78,10 @@ function startDays(
 
 function periodOf(now: number, { every, startsOn, timeZone }: CalendarQuotaPolicy): { start: number; end: number } {
   if (every === 'hour') {
-    // Where rounding down leaves a minute as it is, an hour starts.
-    const isStart = (micros: number): boolean =>
-      microsOf(at(micros, timeZone).round({ smallestUnit: 'hour', roundingMode: 'floor' }).toInstant()) === micros;
+    const isStart = (micros: number): boolean => {
+      const [here, before] = [at(micros, timeZone), at(micros - 1, timeZone)];
+      return here.minute === 0 || (here.offsetNanoseconds > before.offsetNanoseconds && here.hour !== before.hour);
+    };
     const minute = 60_000_000;
     let start = now - (now % minute);
     let end = start + minute;
