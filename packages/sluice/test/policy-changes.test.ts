@@ -14,7 +14,8 @@ import { KINDS, type Kind, policyIfAny, type Random, randomFrom, testSeed } from
 
 const SECOND = 1_000_000;
 /** Longer than any of these policies has a cost wait. */
-const TWO_DAYS = 172_800_000_000;
+/** Longer than any of them takes to recover. */
+const TWO_DAYS = 172_800 * SECOND;
 /** A level within this of a whole unit counts as that unit. */
 const TOLERANCE = 1e-9;
 
@@ -67,14 +68,14 @@ function windowModel(align: 'epoch' | 'first'): Model {
   };
 }
 
-/** All plans of the samples are quotas of the same day. */
-function dayModel(): Model {
+/** All plans of the samples are quotas of a day, which starts so long after midnight in UTC. */
+function dayModel(startsAfter: number): Model {
   const model = windowModel('epoch');
   const ofDays = (plan: Plan): Plan => ({ ...plan, window: 86_400_000 });
   return {
-    spent: (now, plan) => model.spent(now, ofDays(plan)),
-    spend: (now, plan, units) => model.spend(now, ofDays(plan), units),
-    giveBack: (now, plan, units) => model.giveBack(now, ofDays(plan), units),
+    spent: (now, plan) => model.spent(now - startsAfter, ofDays(plan)),
+    spend: (now, plan, units) => model.spend(now - startsAfter, ofDays(plan), units),
+    giveBack: (now, plan, units) => model.giveBack(now - startsAfter, ofDays(plan), units),
   };
 }
 
@@ -158,8 +159,8 @@ const MODELS: Readonly<Record<Kind, () => Model>> = {
   'leaky-bucket policing': () => drainingModel(({ rate }) => rate),
   'leaky-bucket shaping': () => drainingModel(({ rate }) => rate),
   concurrency: permitModel,
-  'calendar-quota': dayModel,
-  'calendar-quota in New York': dayModel,
+  'calendar-quota': () => dayModel(0),
+  'calendar-quota in New York': () => dayModel(5 * 3600 * SECOND),
   gcra: () => drainingModel(({ limit, window }) => (limit * 1000) / window),
 };
 

@@ -1,6 +1,6 @@
 /** The block `rate_limit`: the reference server's fields, and beside them an algorithm, a capacity and a period of one's own. */
 import { SluiceError } from 'sluice';
-import { ALGORITHM_NAMES } from '../files/algorithms.ts';
+import { OF_NUMBERS_ALONE } from '../files/algorithms.ts';
 import { kindOf } from '../files/fields.ts';
 import type { Path, Problems } from '../files/problem.ts';
 import type { Limit } from './domain.ts';
@@ -105,8 +105,8 @@ function readOwnPeriod(map: YamlMap, path: Path, problems: Problems): number | u
 
 function readAlgorithm(value: unknown, path: Path, problems: Problems): string | undefined {
   if (value === undefined) return undefined;
-  if (typeof value === 'string' && ALGORITHM_NAMES.includes(value)) return value;
-  const names = ALGORITHM_NAMES.join(', ');
+  if (typeof value === 'string' && OF_NUMBERS_ALONE.includes(value)) return value;
+  const names = OF_NUMBERS_ALONE.join(', ');
   problems.add(path, `error loading config file: algorithm: expected one of ${names}, got ${kindOf(value)}`);
   return undefined;
 }
@@ -121,7 +121,7 @@ function readCapacity(map: YamlMap, algorithm: string | undefined, path: Path, p
   }
   const chosen = algorithm ?? DEFAULT_ALGORITHM;
   if (!hasCapacity(chosen)) {
-    const expected = `one of the algorithms ${ALGORITHM_NAMES.filter(hasCapacity).join(', ')} beside it`;
+    const expected = `one of the algorithms ${OF_NUMBERS_ALONE.filter(hasCapacity).join(', ')} beside it`;
     problems.add(at, `error loading config file: ${field}: expected ${expected}, got ${chosen}`);
   }
   return readWhole(map.get(field), at, problems, { least: 1, most: MAX_REQUESTS, otherwise: 1 });

@@ -2,7 +2,7 @@
  * The JSON schema of files for Envoy, for editors. It is a little stricter than the reader: what is known at one place and ignored at
  * another, as the reference server does, an editor had better show. What needs two places at once only `sluice check` knows.
  */
-import { ALGORITHM_NAMES } from '../files/algorithms.ts';
+import { OF_NUMBERS_ALONE } from '../files/algorithms.ts';
 import { hasCapacity, MAX_REQUESTS } from './limit.ts';
 import { UNITS } from './unit.ts';
 
@@ -40,7 +40,7 @@ const RATE_LIMIT: Schema = {
       items: { type: 'object', properties: { name: NAME }, required: ['name'], additionalProperties: false },
       description: 'Names of limits that do not hold in a request in which this one does.',
     },
-    algorithm: { enum: ALGORITHM_NAMES, description: 'An addition of Sluice. Default: fixed-window.' },
+    algorithm: { enum: OF_NUMBERS_ALONE, description: 'An addition of Sluice. Default: fixed-window.' },
     capacity: { ...whole(1), description: 'An addition of Sluice: how many may come at once.' },
     burst: { ...whole(1), description: 'Another word for capacity.' },
     period: {
@@ -58,7 +58,7 @@ const RATE_LIMIT: Schema = {
       { anyOf: [isThere('capacity'), isThere('burst')] },
       {
         ...isThere('algorithm'),
-        properties: { algorithm: { enum: ALGORITHM_NAMES.filter(hasCapacity) } },
+        properties: { algorithm: { enum: OF_NUMBERS_ALONE.filter(hasCapacity) } },
       },
     ),
     { not: isThere('capacity', 'burst') },

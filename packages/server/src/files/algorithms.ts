@@ -9,6 +9,11 @@ export function fieldsOf(algorithm: string): readonly (readonly [name: string, f
   return Object.entries(algorithms.find(({ name }) => name === algorithm)?.fields ?? {});
 }
 
+/** Algorithms whose policies are a limit and a period: nothing else has to be said. */
+export const OF_NUMBERS_ALONE: readonly string[] = ALGORITHM_NAMES.filter((name) =>
+  fieldsOf(name).every(([, field]) => field.kind !== 'choice' || !field.required),
+);
+
 /** What may differ between plans and overrides. A word says what kind of state there is, which a name has only one of. */
 export function isNumber({ kind }: Field): boolean {
   return kind !== 'choice' && kind !== 'text';

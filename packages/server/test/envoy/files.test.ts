@@ -113,7 +113,7 @@ const BAD: readonly (readonly [text: string, ...lines: string[]])[] = [
   ],
   [
     limited('unit: day, requests_per_unit: 1, algorithm: magic'),
-    'a.yaml: error loading config file: algorithm: expected one of calendar-quota, concurrency, fixed-window, gcra, leaky-bucket, sliding-window-counter, sliding-window-log, token-bucket, got "magic" (line 3, column 62: descriptors[0].rate_limit.algorithm)',
+    'a.yaml: error loading config file: algorithm: expected one of concurrency, fixed-window, gcra, leaky-bucket, sliding-window-counter, sliding-window-log, token-bucket, got "magic" (line 3, column 62: descriptors[0].rate_limit.algorithm)',
   ],
   [
     limited('unit: day, requests_per_unit: 1, capacity: 5'),
