@@ -4,7 +4,15 @@
  * more than that page says.
  */
 import { afterAll, describe, expect, test } from 'vitest';
-import { type ManualClock, manualClock, memoryStore, type Policy, type Store } from '../src/index.ts';
+import {
+  createLimiter,
+  type ManualClock,
+  manualClock,
+  memoryStore,
+  type Policy,
+  type Store,
+  slidingWindowLog,
+} from '../src/index.ts';
 import { ruleOf } from '../src/model/policy.ts';
 import type { SampleNumbers } from '../src/model/samples.ts';
 import { storeOver } from '../src/store/index.ts';
@@ -310,4 +318,18 @@ describe.each(STORES)('%s', (_, make) => {
       }
     }
   });
+});
+
+test('a new key never meets what another one spent, in whose place it comes', async () => {
+  const clock = manualClock(1_000_000);
+  const store = memoryStore({ clock });
+  const under = (window: number) =>
+    createLimiter({ policy: slidingWindowLog({ name: 'plan', limit: 4, window }), store });
+  for (let key = 0; key < 100; key += 1) await under(1_000).attempt(`short ${key}`, { cost: 4 });
+  clock.advance(1_001);
+  // Under a longer window what they spent would still count, if it were theirs.
+  for (let key = 0; key < 100; key += 1) {
+    expect((await under(60_000).attempt(`long ${key}`, { cost: 4 })).allowed, `long ${key}`).toBe(true);
+    expect((await under(60_000).attempt(`short ${key}`, { cost: 4 })).allowed, `short ${key}`).toBe(true);
+  }
 });

@@ -253,9 +253,7 @@ class MemoryStates implements States {
 
   marked(key: string, id: string, now: number): Numbers | undefined {
     const table = this.#byIdentity.get(MARKS);
-    const numbers = table?.stateAt(table.find(markKey(key, id)), now);
-    // Its first number is when it ends: an old list may still be there, to be used again.
-    return numbers !== undefined && numbers[0]! > now ? numbers : undefined;
+    return table?.stateAt(table.find(markKey(key, id)), now);
   }
 
   /** One that finds no room is not made: then nothing is given back, and a repetition is charged again, which is stricter. */

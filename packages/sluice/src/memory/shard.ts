@@ -21,9 +21,6 @@ const HASHES = 2 ** 32;
 /** Bytes of a list besides its numbers, about. */
 const LIST_BYTES = 48;
 
-/** Numbers in a list that is used again. */
-const MOST_REUSED = 16;
-
 /** The state that a rule is shown. Nothing here waits, so one serves all. */
 const STATE = /* @__PURE__ */ new Float64Array(MAX_WIDTH);
 
@@ -136,12 +133,11 @@ export class Shard {
   }
 
   /**
-   * The list in a slot, which may be of another key that it means nothing for any more: to a rule that is the same as none, and it clears the list
-   * and uses it again, if it is short.
+   * The list in a slot; undefined when it means nothing any more, or is of another key that it means nothing for. By the time it was to be forgotten at, not by
+   * what a rule makes of it: under a name whose numbers have changed, a longer window would count again what is over.
    */
   listAt(slot: number, now: number): number[] | undefined {
-    const list = this.lists![slot];
-    return list !== undefined && list.length > MOST_REUSED && this.forgetAt(slot) <= now ? undefined : list;
+    return this.forgetAt(slot) <= now ? undefined : this.lists![slot];
   }
 
   /** The slot that a new hash may take: of a state that may be forgotten, or an empty one. */
