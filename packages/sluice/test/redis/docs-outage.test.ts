@@ -38,7 +38,7 @@ function watch(child: ChildProcess): Program {
 /** The block, whose client stays open, with stores that are remembered. */
 function withKeptStores(code: string): string {
   return code
-    .replace(/^(await )?client\.(close|disconnect|quit|destroy)\(\);$/gm, '')
+    .replace(/^(for \(const client of clients\) )?(await )?client\.(close|disconnect|quit|destroy)\(\);$/gm, '')
     .replace(/import \{ (.*?)\bredisStore\b(.*?) \} from ('sluice\/[\w-]+')/, (_, before, after, module) => {
       return `import { ${before}redisStore as made${after} } from ${module};\nconst redisStore = globalThis.kept.redisStore(made)`;
     })

@@ -130,8 +130,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     mistake: 'the deny cache counts from the reply',
     file: 'layers/deny-cache/deny-cache.ts',
-    from: '#learn(checks, told, sentAt, since)',
-    to: '#learn(checks, told, readMicros(this.#clock), since)',
+    from: '#learn(question, told, sentAt, since)',
+    to: '#learn(question, told, readMicros(this.#clock), since)',
     stack: 'deny cache',
     kind: 'token-bucket',
   },
@@ -149,7 +149,7 @@ export interface Subject {
 }
 
 /** All of it is built anew, so that layers and rules are of one piece; the store beside them is the real one. */
-const PARTS = ['model', 'layers', 'algorithms'];
+const PARTS = ['model', 'store', 'layers', 'algorithms'];
 
 /** Without a mutant: as it is. */
 export async function subjectWith(mutant?: Mutant): Promise<Subject> {
