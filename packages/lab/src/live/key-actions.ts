@@ -1,4 +1,4 @@
-/** What can be done about one key: look at what is left, reset, block, unblock, and write the lines that exempt it. */
+/** What can be done about one key: look at what is left, reset, block, unblock, exempt it for a while, and write the lines that exempt it for longer. */
 import { authorization } from '../token/token.ts';
 
 export interface Subject {
@@ -9,30 +9,34 @@ export interface Subject {
 /** What a look says of a key. */
 export interface Looked {
   readonly allowed: boolean;
-  readonly limit: number;
-  readonly remaining: number;
+  /** Null when the key is exempt. */
+  readonly limit: number | null;
+  readonly remaining: number | null;
   /** Seconds. */
   readonly retryAfter: number | null;
   readonly resetAfter: number;
 }
 
-export type Verb = 'peek' | 'reset' | 'block' | 'unblock';
+export type Verb = 'peek' | 'reset' | 'block' | 'unblock' | 'exempt';
 
 /** `locked`: it needs the token. */
 export type Done = { readonly answer: Looked } | { readonly problem: string } | 'locked';
 
 export async function askServer(verb: Verb, subject: Subject, token: string, more: object = {}): Promise<Done> {
+  // An exemption is of the key, under all policies.
+  const isExemption = verb === 'exempt';
+  const body = isExemption ? { kind: 'exempt', key: subject.key, ...more } : { ...subject, ...more };
   try {
-    const response = await fetch(`v1/${verb}`, {
+    const response = await fetch(`v1/${isExemption ? 'exceptions' : verb}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...authorization(token) },
-      body: JSON.stringify({ ...subject, ...more }),
+      body: JSON.stringify(body),
     });
     if (response.status === 401) return 'locked';
-    const body = (await response.json()) as Looked & { readonly message?: string };
+    const answer = (await response.json()) as Looked & { readonly message?: string };
     return response.ok
-      ? { answer: body }
-      : { problem: body.message ?? `The server answered with status ${response.status}.` };
+      ? { answer }
+      : { problem: answer.message ?? `The server answered with status ${response.status}.` };
   } catch {
     return { problem: 'The server does not answer.' };
   }

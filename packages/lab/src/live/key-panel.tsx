@@ -129,22 +129,32 @@ function Actions({ act }: { readonly act: Act }): JSX.Element {
       <button type="button" class="button small" onClick={() => void act('unblock', 'The block has ended.')}>
         Unblock
       </button>
+      <button
+        type="button"
+        class="button small"
+        onClick={() =>
+          void act('exempt', 'Exempt for 1 hour, on every server.', { for: '1h', reason: 'from the live page' })
+        }
+      >
+        Exempt for 1 hour
+      </button>
     </div>
   );
 }
 
 function stateText({ limit, remaining, retryAfter, resetAfter }: Looked): string {
+  if (limit === null || remaining === null) return 'Exempt: not limited now';
   const left = `${count(remaining)} of ${count(limit)} left`;
   if (retryAfter !== null) return `${left}, next in ${lasting(retryAfter)}`;
   return resetAfter === 0 ? `${left}, nothing spent` : `${left}, resets in ${lasting(resetAfter)}`;
 }
 
-/** An exemption belongs into the config, where it is on record and holds on every server. */
+/** One that lasts belongs into the config, where it is on record. */
 function Exemption({ subject, limits }: { readonly subject: Subject; readonly limits: object }): JSX.Element {
   const yaml = exemptionYaml(subject, limits, new Date());
   return (
     <details class="how">
-      <summary>Exempt this key</summary>
+      <summary>Exempt this key for longer</summary>
       <p>
         Add this to the config. The server reads it again by itself, and every other server with the same file does too.
       </p>

@@ -176,7 +176,13 @@ test('a key can be looked at, reset, blocked, unblocked and exempted, with the t
   await panel.getByRole('button', { name: 'Unblock' }).click();
   await panel.getByText('The block has ended.').waitFor();
   expect(await ask('ann')).toMatchObject({ allowed: true });
-  await panel.getByText('Exempt this key').click();
+  for (let time = 0; time < 6; time += 1) await ask('ann');
+  expect(await ask('ann')).toMatchObject({ allowed: false });
+  await panel.getByRole('button', { name: 'Exempt for 1 hour' }).click();
+  await panel.getByText('Exempt for 1 hour, on every server.').waitFor();
+  await expect.poll(() => left.textContent()).toBe('Exempt: not limited now');
+  expect(await ask('ann')).toMatchObject({ allowed: true });
+  await panel.getByText('Exempt this key for longer').click();
   const yaml = (await panel.locator('pre').textContent())!;
   const policies = 'policies:\n  login: { algorithm: sliding-window-log, limit: 5, window: 15m }\n';
   const { config, problems } = readConfig(policies + yaml);
