@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunningServer } from '../../../../tools/servers/index.ts';
 import { manualClock, memoryStore, type Policy } from '../../src/index.ts';
+import { ruleOf } from '../../src/model/policy.ts';
 import { attemptOf } from '../../src/model/store.ts';
 import { seenOf, type Verdict } from '../support/asking.ts';
 import { KINDS, type Kind, policyOf } from '../support/random.ts';
@@ -69,6 +70,8 @@ function expectOneHistory({ policies, costs, lastsMicros }: Task, answers: reado
 const QUICK: Readonly<Record<Kind, Policy>> = Object.fromEntries(
   KINDS.map((kind) => [kind, policyOf(kind, { limit: LIMIT, window: 100, capacity: LIMIT, rate: 1000 }, kind)]),
 );
+/** A calendar gives nothing back in the moments of a test. */
+const RETURNING = KINDS.filter((name) => ruleOf(QUICK[name]!).recovery < 60e6);
 
 /** More than twice the time in which all of it has come back. */
 const newQuickTask = (policies: readonly Policy[]): Task => ({
@@ -126,7 +129,7 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
       },
     );
 
-    it.each(KINDS)('%s: while capacity comes back they admit no more than the bound', async (name) => {
+    it.each(RETURNING)('%s: while capacity comes back they admit no more than the bound', async (name) => {
       const task = newQuickTask([QUICK[name]!]);
       const started = await earliestTime(nodes);
       const answers = await hammer(task);
@@ -139,7 +142,7 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
     });
 
     it('all eight at once, while capacity comes back', async () => {
-      const task = newQuickTask(Object.values(QUICK));
+      const task = newQuickTask(RETURNING.map((name) => QUICK[name]!));
       const answers = await hammer(task);
       expect(admittedBy(answers)).toBeGreaterThan(LIMIT);
       expectOneHistory(task, answers);
