@@ -57,7 +57,9 @@ function nextReading(random: Random, now: number, furthest: number, memory: numb
   if (dice < 0.2) return now;
   if (dice < 0.6) return now + Math.floor(random.real() * memory * 0.1);
   if (dice < 0.7) return now + Math.floor(random.real() * memory);
-  if (reach === 'far beyond its memory' && dice < 0.73) return now - Math.floor(memory * (3 + random.real() * 50));
+  const far = now - Math.floor(memory * (3 + random.real() * 50));
+  // Of periods of a calendar there are not so many before there was any time.
+  if (reach === 'far beyond its memory' && dice < 0.73 && far > 0) return far;
   const back = Math.floor(random.real() * memory * random.pick([0.001, 0.1, 0.3]));
   return Math.max(now - back, Math.ceil(furthest - memory * 0.99));
 }
@@ -134,7 +136,7 @@ function backwardsTime(makeStore: (clock: Clock) => Store, steps: number): void 
           const clock = manualClock(START / 1000);
           const store = makeStore(clock);
           await decideOne(store, 'key', policy, LIMIT);
-          const back = START - Math.ceil(memory * share);
+          const back = Math.max(0, START - Math.ceil(memory * share));
           setMicros(clock, back);
           const denied = await decideOne(store, 'key', policy, cost);
           expect(denied).toMatchObject({ allowed: false, remaining: 0 });
@@ -153,7 +155,7 @@ function backwardsTime(makeStore: (clock: Clock) => Store, steps: number): void 
         const clock = manualClock(START / 1000);
         const store = makeStore(clock);
         await decideOne(store, 'key', policy, spent);
-        setMicros(clock, START - Math.ceil(memory * share));
+        setMicros(clock, Math.max(0, START - Math.ceil(memory * share)));
         const { allowed, remaining } = await decideOne(store, 'key', policy, 0);
         expect(allowed).toBe(true);
         expect(remaining).toBeLessThanOrEqual(LIMIT - spent);
@@ -228,10 +230,12 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
 
     const HOUR = 3_600_000;
     const LONG = policiesWithMemory(HOUR);
+    /** A calendar has periods of its own length, whatever memory is asked for: its tests step by those. */
+    const OF_ANY_LENGTH = KINDS.filter((name) => memoryOf(LONG[name]!) <= 2e3 * HOUR);
     const SMALL_STEPS_MS = [60_000, HOUR / 4, HOUR / 2];
     const LARGE_STEPS_MS = [3.5 * HOUR, 24 * HOUR, 365 * 24 * HOUR];
 
-    describe.each(KINDS)('%s', (name) => {
+    describe.each(OF_ANY_LENGTH)('%s', (name) => {
       const policy = LONG[name]!;
       const memory = memoryOf(policy);
 
@@ -276,7 +280,7 @@ describe.each(SERVER_KINDS)('%s', (kind) => {
 
     const SHORT = policiesWithMemory(120);
 
-    it.each(KINDS)(
+    it.each(OF_ANY_LENGTH)(
       '%s: after a large step the key is free again at the promised time, and not before',
       async (name) => {
         const policy = SHORT[name]!;

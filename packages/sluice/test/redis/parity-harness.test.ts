@@ -72,6 +72,7 @@ const VALUE = new URL('value.lua', AROUND);
 const BUCKETS = ['token-bucket', 'leaky-bucket policing'];
 const HORIZONS = ['leaky-bucket shaping', 'gcra'];
 const FIXED = ['fixed-window epoch', 'fixed-window first'];
+const CALENDARS = ['calendar-quota', 'calendar-quota in New York'];
 const COUNTER = ['sliding-window-counter'];
 const LOG = ['sliding-window-log'];
 
@@ -117,7 +118,7 @@ const MUTANTS: readonly [mistake: string, kinds: readonly string[], file: URL, l
   ['a fading count has no tolerance', COUNTER, COUNTER_LUA, '/ y + tolerance', '/ y'],
   [
     'a counter adds to the wrong number',
-    [...COUNTER, ...FIXED, ...HORIZONS],
+    [...COUNTER, ...FIXED, ...CALENDARS, ...HORIZONS],
     VALUE,
     "call('INCRBY', key, added_text)",
     "call('INCRBY', key, '2')",
