@@ -61,7 +61,7 @@ function nextReading(random: Random, now: number, furthest: number, memory: numb
   // Of periods of a calendar there are not so many before there was any time.
   if (reach === 'far beyond its memory' && dice < 0.73 && far > 0) return far;
   const back = Math.floor(random.real() * memory * random.pick([0.001, 0.1, 0.3]));
-  return Math.max(now - back, Math.ceil(furthest - memory * 0.99));
+  return Math.max(0, now - back, Math.ceil(furthest - memory * 0.99));
 }
 
 interface Outcome {
