@@ -199,14 +199,20 @@ async function giveBack(receipts: readonly Receipt[], limiter: EnvoyLimiter): Pr
   );
 }
 
-/** Each by itself, and whether it fits or not. */
-function spendAlways(spends: readonly Spend[], limiter: EnvoyLimiter): Promise<readonly Outcome[]> {
-  return Promise.all(
-    spends.map((spend) => {
-      if (spend.isGiveBack) return giveBackHits(spend, limiter);
-      return spend.limit.counter === undefined ? spendDown(spend, limiter) : count(spend, limiter);
-    }),
-  );
+/**
+ * Each by itself, and whether it fits or not. Where something is given back they go in order, as in the reference server: two of them may be of one counter, and
+ * the second sees what the first has left.
+ */
+async function spendAlways(spends: readonly Spend[], limiter: EnvoyLimiter): Promise<readonly Outcome[]> {
+  if (!spends.some(({ isGiveBack }) => isGiveBack)) return Promise.all(spends.map((spend) => spendOne(spend, limiter)));
+  const outcomes: Outcome[] = [];
+  for (const spend of spends) outcomes.push(await spendOne(spend, limiter));
+  return outcomes;
+}
+
+function spendOne(spend: Spend, limiter: EnvoyLimiter): Promise<Outcome> {
+  if (spend.isGiveBack) return giveBackHits(spend, limiter);
+  return spend.limit.counter === undefined ? spendDown(spend, limiter) : count(spend, limiter);
 }
 
 async function count(spend: Spend, limiter: EnvoyLimiter): Promise<Outcome> {

@@ -57,20 +57,11 @@ const descriptor = fc.record(
   },
   { requiredKeys: ['entries'] },
 );
-/**
- * A request that gives back, and asks for something else too, which may be the same counter under another name: the reference server goes descriptor by
- * descriptor, and says what was left in between; here what is left is what is left after all of them. Such requests are not compared.
- */
-const givesAndTakes = ({ descriptors }: Asked): boolean =>
-  descriptors.length > 1 && descriptors.some(({ isNegativeHits }) => isNegativeHits === true);
-
-const request: fc.Arbitrary<Asked> = fc
-  .record({
-    domain: fc.constantFrom('shop', 'shop', 'shop', 'nowhere'),
-    descriptors: fc.array(descriptor, { minLength: 1, maxLength: 4 }),
-    hitsAddend: fc.nat(3),
-  })
-  .filter((asked) => !givesAndTakes(asked));
+const request: fc.Arbitrary<Asked> = fc.record({
+  domain: fc.constantFrom('shop', 'shop', 'shop', 'nowhere'),
+  descriptors: fc.array(descriptor, { minLength: 1, maxLength: 4 }),
+  hitsAddend: fc.nat(3),
+});
 const step = fc.record({ request, wait: fc.constantFrom(0, 0, 0, 1, 30, 70, 4000) });
 const modes = fc.record({ shadowMode: fc.boolean(), quotaMode: fc.constantFrom(false, false, true) });
 
