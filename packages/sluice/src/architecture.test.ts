@@ -12,7 +12,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   model: [],
   algorithms: ['model'],
   policies: ['model', 'algorithms'],
-  algorithm: ['model'],
+  algorithm: ['model', 'algorithms'],
   store: ['model'],
   limiter: ['model'],
   memory: ['model', 'store'],
