@@ -200,8 +200,7 @@ function attemptVerb<Context>(
       return store.ask({ verb: 'attempt', key, policy: only, cost: units, and: NOTHING_ELSE, dryRun });
     }
     return proceed(policiesFor(options?.context), (policies) => {
-      const amounts = cost === undefined ? 1 : amountsOf(cost, policies);
-      return store.ask(attemptOn(key, policies, amounts, dryRun));
+      return store.ask(attemptOn(key, policies, amountsOf(cost ?? 1, policies), dryRun));
     });
   };
   const severalKeys = async (
