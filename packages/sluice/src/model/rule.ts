@@ -92,6 +92,8 @@ export interface RedisTwin {
   readonly lone?: string | undefined;
   /** For spends that last until they are given back: an entry that gives many back, or lets them last for longer, in one call. */
   readonly release?: string | undefined;
+  /** What gives one of them back on a plain state, ahead of all functions, if there is such a thing. */
+  readonly releaseLone?: string | undefined;
 }
 
 /** A compiled policy. One class for all algorithms, so that reading it costs the same for each. */
