@@ -16,7 +16,6 @@ const SCENES = [
   { atATime: 1, held: 0 },
   { atATime: 50, held: 0 },
   { atATime: 50, held: 1000 },
-
 ];
 
 export const group = {

@@ -68,9 +68,6 @@ function tableOf({ name, requests, afterwards, reserved }) {
   return {
     title: `${name === 'made' ? 'A made trace' : 'The trace that was given'}: ${count(requests)} requests, 100,000 tokens a minute`,
     columns: ['', 'allowed', 'against charging afterwards', 'tokens', 'worst minute'],
-    rows: [
-      row('charged afterwards', afterwards),
-      ...reserved.map((each) => row(each.what, each)),
-    ],
+    rows: [row('charged afterwards', afterwards), ...reserved.map((each) => row(each.what, each))],
   };
 }
