@@ -119,7 +119,7 @@ function bar(value: number, most: number, isKnee: boolean): string {
   return `${'█'.repeat(length)}${isKnee ? ' the curve bends here' : ''}`;
 }
 
-function windowsText({ sliding, fixed, keep }: SuggestReport): string[] {
+function windowsText({ sliding, log, fixed, keep }: SuggestReport): string[] {
   const right = 'right' as const;
   const titles = ['window', '50 %', '90 %', '99 %', '99.9 %', 'everyone', `keep ${percent(keep)}`];
   const rows = (kind: string, points: readonly CurvePoint[]) => points.map((point) => [kind, ...cells(point)]);
@@ -127,7 +127,7 @@ function windowsText({ sliding, fixed, keep }: SuggestReport): string[] {
     'Limit that a window needs',
     ...table(
       [{ title: '' }, ...titles.map((title) => ({ title, align: right }))],
-      [...rows('sliding', sliding), ...rows('fixed', fixed)],
+      [...rows('sliding counter', sliding), ...rows('sliding log', log), ...rows('fixed', fixed)],
     ),
   ];
 }
