@@ -3,14 +3,13 @@ import { availableParallelism } from 'node:os';
 import type { Duration } from 'sluice';
 import { deadline } from 'sluice/layers';
 import { type EnvoySettings, readSettings } from '../envoy/settings.ts';
-import type { TlsFiles } from '../files/tls.ts';
 import type { RecorderOptions } from '../log-files/recorder.ts';
 import type { Fallback } from '../service/open-store.ts';
 import type { Protection } from '../service/token.ts';
 import { type Arguments, type Flags, oneOf, wholeNumber } from './command.ts';
 import { REDIS_FLAGS, type RedisTarget, redisTarget } from './redis-flags.ts';
 import { type Terminal, UsageError } from './terminal.ts';
-import { TLS_FLAGS, tlsFiles } from './tls-flags.ts';
+import { TLS_FLAGS, type TlsOptions, tlsOptions } from './tls-flags.ts';
 
 export const SERVE_FLAGS = {
   config: { type: 'string', multiple: true, variable: 'SLUICE_CONFIG' },
@@ -40,7 +39,7 @@ export const SERVE_FLAGS = {
 } as const satisfies Flags;
 
 /** What the flags and variables of `serve` say. It is plain data, so that it can go to other processes. */
-export interface ServeOptions extends Partial<RedisTarget> {
+export interface ServeOptions extends Partial<RedisTarget>, TlsOptions {
   /** Files and folders of the config. */
   readonly paths: readonly string[];
   readonly requireRedis: boolean;
@@ -52,7 +51,6 @@ export interface ServeOptions extends Partial<RedisTarget> {
   readonly envoy: EnvoySettings;
   readonly host: string;
   readonly allowedHosts: readonly string[];
-  readonly tls: TlsFiles | undefined;
   readonly token: string | undefined;
   readonly protect: Protection | undefined;
   /** Processes that answer. With one there is no other. */
@@ -83,7 +81,7 @@ export async function readOptions(flags: Arguments, { environment }: Terminal): 
     envoy: envoySettings(flags, environment),
     host: flags.text('host') ?? '127.0.0.1',
     allowedHosts: readHosts(flags.text('allowed-hosts')),
-    tls: await tlsFiles(flags),
+    ...(await tlsOptions(flags)),
     ...readProtection(flags, environment),
     logRequests: flags.has('log-requests'),
     logKeys: flags.has('log-keys'),
