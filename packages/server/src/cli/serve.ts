@@ -10,7 +10,7 @@ import type { Service } from '../service/service.ts';
 import { type Watch, watchConfig } from '../service/watch-config.ts';
 import { certificateEnd, watchTls } from '../service/watch-tls.ts';
 import type { Applied, Listening } from '../workers/questions.ts';
-import { type Command, parseArguments } from './command.ts';
+import type { Command } from './command.ts';
 import { greetingJson, greetingText } from './greeting.ts';
 import { REDIS_HELP } from './redis-flags.ts';
 import { grpcLater, type OpenGrpc, openServing, urlHost } from './serve-here.ts';
@@ -71,8 +71,9 @@ Examples:
   sluice serve
   sluice serve --config policies.yaml --redis redis://localhost:6379
   SLUICE_TOKEN=secret sluice serve --config policies.yaml --host 0.0.0.0 --protect everything`,
-  async run(args, terminal) {
-    const options = await readOptions(parseArguments(args, SERVE_FLAGS, terminal), terminal);
+  flags: SERVE_FLAGS,
+  async run(flags, terminal) {
+    const options = await readOptions(flags, terminal);
     const log = jsonLog((line) => terminal.error(line));
     const { paths } = options;
     for (const sentence of [...unknownVariables(terminal.environment), ...whatIsOpen(options)]) log.warn(sentence);

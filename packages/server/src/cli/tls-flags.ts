@@ -5,9 +5,9 @@ import type { Arguments, Flags } from './command.ts';
 import { UsageError } from './terminal.ts';
 
 export const TLS_FLAGS = {
-  'tls-cert': { type: 'string', variable: 'SLUICE_TLS_CERT' },
-  'tls-key': { type: 'string', variable: 'SLUICE_TLS_KEY' },
-  'tls-client-ca': { type: 'string', variable: 'SLUICE_TLS_CLIENT_CA' },
+  'tls-cert': { type: 'string', isFile: true, variable: 'SLUICE_TLS_CERT' },
+  'tls-key': { type: 'string', isFile: true, variable: 'SLUICE_TLS_KEY' },
+  'tls-client-ca': { type: 'string', isFile: true, variable: 'SLUICE_TLS_CLIENT_CA' },
 } as const satisfies Flags;
 
 /** Both undefined without these flags. */
