@@ -240,7 +240,10 @@ function processLines({ cpuSeconds, residentBytes, startedAt }: ProcessUse): str
   ];
 }
 
-const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+/** Of this package. */
+export const { version: VERSION }: { readonly version: string } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+);
 
 function round(seconds: number): number {
   return Math.round(seconds * 1e3) / 1e3;
