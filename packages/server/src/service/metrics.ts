@@ -63,7 +63,7 @@ export function processUse(): ProcessUse {
 }
 
 /** Who can answer: each is there from the start, so that an alert on it has something to look at. */
-const SOURCES = ['store', 'fallback', 'deny-cache', 'fail-closed'] as const;
+const SOURCES = ['store', 'fallback', 'deny-cache', 'fail-closed', 'exception'] as const;
 
 /** What the service counts: `GET /metrics` tells it to Prometheus. */
 export class Metrics {
