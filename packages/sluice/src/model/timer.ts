@@ -1,5 +1,7 @@
 /** Timers that neither keep a program alive nor mistake a pause of this program for silence of another. */
 
+import { atEndOfTurn } from './runtime.ts';
+
 /** Calls `wake` once, when about this many milliseconds have passed. */
 export type WakeAfter = (ms: number, wake: () => void) => void;
 
@@ -11,13 +13,9 @@ export const LONGEST_TIMER_MS = 2 ** 31 - 1;
  * would hide replies that lie there unread.
  */
 export function wakeByTimer(ms: number, wake: () => void): void {
-  const timer: unknown = setTimeout(() => afterReading(wake), Math.min(Math.ceil(ms), LONGEST_TIMER_MS));
+  const timer: unknown = setTimeout(() => atEndOfTurn(wake), Math.min(Math.ceil(ms), LONGEST_TIMER_MS));
   (timer as { unref?: () => void }).unref?.();
 }
-
-const { setImmediate: afterReading = (task: () => void): void => task() } = globalThis as {
-  setImmediate?: (task: () => void) => void;
-};
 
 /** The same for somebody who waits for it: it keeps the program alive until then. */
 export function wakeForSure(ms: number, wake: () => void): void {
