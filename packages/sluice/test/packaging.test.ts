@@ -88,6 +88,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   './koa': ['rateLimit'],
   './nest': ['RateLimit', 'RateLimitException', 'RateLimitGuard', 'RateLimitModule', 'SkipRateLimit'],
   './fetch': ['rateLimit', 'rateLimitOf'],
+  './lambda': ['rateLimit', 'rateLimitHeadersOf', 'rateLimitOf'],
   './node': ['rateLimit', 'rateLimitUpgrade'],
   './sveltekit': ['rateLimit'],
   './elysia': ['rateLimit', 'rateLimitHook', 'rateLimitOf'],
