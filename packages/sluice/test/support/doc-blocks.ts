@@ -19,7 +19,7 @@ export const PAGES: readonly string[] = TEXTS.filter((page) => textOf(page).incl
 
 /** Pages with blocks that are servers: they would run on, since nobody closes the client of a server. */
 export const isServer = (page: string): boolean =>
-  /README\.md$|getting-started\.md$|frameworks\.md$|migrating\/|engines\//.test(page);
+  /README\.md$|getting-started\.md$|frameworks\.md$|migrating\/|engines\/|start\//.test(page);
 
 export interface Block {
   readonly page: string;
