@@ -35,6 +35,27 @@ export const FILES: readonly DescribedFile[] = [
     "bytes": "CiplbnZveV9leHRlbnNpb25zX2NvbW1vbl9yYXRlbGltaXRfdjMucHJvdG8SJGVudm95LmV4dGVuc2lvbnMuY29tbW9uLnJhdGVsaW1pdC52MxoTZW52b3lfdHlwZV92My5wcm90bxoVZ29vZ2xlX3Byb3RvYnVmLnByb3RvIpACChNSYXRlTGltaXREZXNjcmlwdG9yEhYKB2VudHJpZXMYASADKAsyBUVudHJ5EiAKBWxpbWl0GAIgASgLMhFSYXRlTGltaXRPdmVycmlkZRIvCgpoaXRzQWRkZW5kGAMgASgLMhtnb29nbGUucHJvdG9idWYuVUludDY0VmFsdWUSFgoOaXNOZWdhdGl2ZUhpdHMYBCABKAgaIwoFRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJGlEKEVJhdGVMaW1pdE92ZXJyaWRlEhcKD3JlcXVlc3RzUGVyVW5pdBgBIAEoDRIjCgR1bml0GAIgASgOMhV0eXBlLnYzLlJhdGVMaW1pdFVuaXRiBnByb3RvMw=="
   },
   {
+    "name": "envoy_service_rate_limit_quota_v3.proto",
+    "needs": [
+      "envoy_type_v3.proto",
+      "google_protobuf.proto"
+    ],
+    "symbols": [
+      "envoy.service.rate_limit_quota.v3.RateLimitQuotaUsageReports",
+      "envoy.service.rate_limit_quota.v3.RateLimitQuotaUsageReports.BucketQuotaUsages",
+      "envoy.service.rate_limit_quota.v3.RateLimitQuotaUsageReports.BucketQuotaUsage",
+      "envoy.service.rate_limit_quota.v3.RateLimitQuotaResponse",
+      "envoy.service.rate_limit_quota.v3.RateLimitQuotaResponse.BucketAction",
+      "envoy.service.rate_limit_quota.v3.RateLimitQuotaResponse.BucketAction.QuotaAssignmentAction",
+      "envoy.service.rate_limit_quota.v3.RateLimitQuotaResponse.BucketAction.AbandonAction",
+      "envoy.service.rate_limit_quota.v3.BucketId",
+      "envoy.service.rate_limit_quota.v3.BucketId.Bucket",
+      "envoy.service.rate_limit_quota.v3.RateLimitQuotaService",
+      "envoy.service.rate_limit_quota.v3.RateLimitQuotaService.StreamRateLimitQuotas"
+    ],
+    "bytes": "CidlbnZveV9zZXJ2aWNlX3JhdGVfbGltaXRfcXVvdGFfdjMucHJvdG8SIWVudm95LnNlcnZpY2UucmF0ZV9saW1pdF9xdW90YS52MxoTZW52b3lfdHlwZV92My5wcm90bxoVZ29vZ2xlX3Byb3RvYnVmLnByb3RvIoIDChpSYXRlTGltaXRRdW90YVVzYWdlUmVwb3J0cxIOCgZkb21haW4YASABKAkSLAoRYnVja2V0UXVvdGFVc2FnZXMYAiADKAsyEUJ1Y2tldFF1b3RhVXNhZ2VzGmAKEUJ1Y2tldFF1b3RhVXNhZ2VzEgsKA2tleRgBIAEoBBI6CgV2YWx1ZRgCIAEoCzIrUmF0ZUxpbWl0UXVvdGFVc2FnZVJlcG9ydHMuQnVja2V0UXVvdGFVc2FnZToCOAEawwEKEEJ1Y2tldFF1b3RhVXNhZ2USGgoIYnVja2V0SWQYASABKAsyCEJ1Y2tldElkEi0KC3RpbWVFbGFwc2VkGAIgASgLMhhnb29nbGUucHJvdG9idWYuRHVyYXRpb24SGgoSbnVtUmVxdWVzdHNBbGxvd2VkGAMgASgEEhkKEW51bVJlcXVlc3RzRGVuaWVkGAQgASgEEi0KCmxhc3RSZXBvcnQYBSABKAsyGWdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi8gIKFlJhdGVMaW1pdFF1b3RhUmVzcG9uc2USIgoMYnVja2V0QWN0aW9uGAEgAygLMgxCdWNrZXRBY3Rpb24aswIKDEJ1Y2tldEFjdGlvbhIaCghidWNrZXRJZBgBIAEoCzIIQnVja2V0SWQSNgoVcXVvdGFBc3NpZ25tZW50QWN0aW9uGAIgASgLMhVRdW90YUFzc2lnbm1lbnRBY3Rpb25IABImCg1hYmFuZG9uQWN0aW9uGAMgASgLMg1BYmFuZG9uQWN0aW9uSAAahQEKFVF1b3RhQXNzaWdubWVudEFjdGlvbhI2ChRhc3NpZ25tZW50VGltZVRvTGl2ZRgCIAEoCzIYZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjQKEXJhdGVMaW1pdFN0cmF0ZWd5GAMgASgLMhl0eXBlLnYzLlJhdGVMaW1pdFN0cmF0ZWd5Gg8KDUFiYW5kb25BY3Rpb25CDgoMYnVja2V0QWN0aW9uIkwKCEJ1Y2tldElkEhYKBmJ1Y2tldBgBIAMoCzIGQnVja2V0GigKBkJ1Y2tldBILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBMq8BChVSYXRlTGltaXRRdW90YVNlcnZpY2USlQEKFVN0cmVhbVJhdGVMaW1pdFF1b3RhcxI9LmVudm95LnNlcnZpY2UucmF0ZV9saW1pdF9xdW90YS52My5SYXRlTGltaXRRdW90YVVzYWdlUmVwb3J0cxo5LmVudm95LnNlcnZpY2UucmF0ZV9saW1pdF9xdW90YS52My5SYXRlTGltaXRRdW90YVJlc3BvbnNlKAEwAWIGcHJvdG8z"
+  },
+  {
     "name": "envoy_service_ratelimit_v3.proto",
     "needs": [
       "envoy_config_core_v3.proto",
@@ -56,11 +77,17 @@ export const FILES: readonly DescribedFile[] = [
   },
   {
     "name": "envoy_type_v3.proto",
-    "needs": [],
+    "needs": [
+      "google_protobuf.proto"
+    ],
     "symbols": [
+      "envoy.type.v3.RateLimitStrategy",
+      "envoy.type.v3.RateLimitStrategy.RequestsPerTimeUnit",
+      "envoy.type.v3.RateLimitStrategy.BlanketRule",
+      "envoy.type.v3.TokenBucket",
       "envoy.type.v3.RateLimitUnit"
     ],
-    "bytes": "ChNlbnZveV90eXBlX3YzLnByb3RvEg1lbnZveS50eXBlLnYzKlwKDVJhdGVMaW1pdFVuaXQSCwoHVU5LTk9XThAAEgoKBlNFQ09ORBABEgoKBk1JTlVURRACEggKBEhPVVIQAxIHCgNEQVkQBBIJCgVNT05USBAFEggKBFlFQVIQBmIGcHJvdG8z"
+    "bytes": "ChNlbnZveV90eXBlX3YzLnByb3RvEg1lbnZveS50eXBlLnYzGhVnb29nbGVfcHJvdG9idWYucHJvdG8inAIKEVJhdGVMaW1pdFN0cmF0ZWd5EiIKC2JsYW5rZXRSdWxlGAEgASgOMgtCbGFua2V0UnVsZUgAEjIKE3JlcXVlc3RzUGVyVGltZVVuaXQYAiABKAsyE1JlcXVlc3RzUGVyVGltZVVuaXRIABIiCgt0b2tlbkJ1Y2tldBgDIAEoCzILVG9rZW5CdWNrZXRIABpTChNSZXF1ZXN0c1BlclRpbWVVbml0EhsKE3JlcXVlc3RzUGVyVGltZVVuaXQYASABKAQSHwoIdGltZVVuaXQYAiABKA4yDVJhdGVMaW1pdFVuaXQiKgoLQmxhbmtldFJ1bGUSDQoJQUxMT1dfQUxMEAASDAoIREVOWV9BTEwQAUIKCghzdHJhdGVneSKSAQoLVG9rZW5CdWNrZXQSEQoJbWF4VG9rZW5zGAEgASgNEjIKDXRva2Vuc1BlckZpbGwYAiABKAsyG2dvb2dsZS5wcm90b2J1Zi5VSW50MzJWYWx1ZRIuCgxmaWxsSW50ZXJ2YWwYAyABKAsyGGdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIMCgRuYW1lGAQgASgJKlwKDVJhdGVMaW1pdFVuaXQSCwoHVU5LTk9XThAAEgoKBlNFQ09ORBABEgoKBk1JTlVURRACEggKBEhPVVIQAxIHCgNEQVkQBBIJCgVNT05USBAFEggKBFlFQVIQBmIGcHJvdG8z"
   },
   {
     "name": "google_protobuf.proto",

@@ -131,7 +131,9 @@ export function createService(options: ServiceOptions): Service {
     async listenGrpc(port, host) {
       // Only those who want gRPC wait for it to be loaded.
       const { createEnvoyServer } = await import('../envoy/grpc/server.ts');
-      const opened = createEnvoyServer({ ...grpcOptions(context, guard), tls: options.tls });
+      const { quotaService } = await import('./quota-service.ts');
+      const beside = [quotaService(context)];
+      const opened = createEnvoyServer({ ...grpcOptions(context, guard), beside, tls: options.tls });
       const bound = await opened.listen({ port, host });
       grpc = opened;
       return bound;
