@@ -9,7 +9,11 @@ import descriptor from 'protobufjs/ext/descriptor/index.js';
 
 const require = createRequire(import.meta.url);
 
-const OWN = ['envoy/service/ratelimit/v3/rls.proto', 'envoy/service/rate_limit_quota/v3/rlqs.proto'];
+const OWN = [
+  'envoy/service/ratelimit/v3/rls.proto',
+  'envoy/service/rate_limit_quota/v3/rlqs.proto',
+  'kuadrant/service/ratelimit/v1/kuadrantrls.proto',
+];
 
 /** Each with the folder that its imports are found in. */
 function protoFiles(project) {
