@@ -101,6 +101,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   './mcp': ['rateLimit'],
   './express-rate-limit': ['sluiceStore'],
   './nestjs-throttler': ['throttlerStorage'],
+  './adaptive': ['adaptiveLimit', 'aimd', 'gradient2', 'vegas'],
   './llm': ['estimates', 'lowerTo', 'providerRemaining', 'settleWhen', 'usageReader'],
   './testing': ['caseTables', 'manualClock', 'storeContract'],
   './unified': ['unifiedLimiter'],
