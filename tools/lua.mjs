@@ -33,7 +33,6 @@ export const SHARED = [
   'READS_WHOLE',
   ...['call', 'format', 'now', 'expiry', 'set_option', 'expire_command', 'refused', 'more_of', 'MODULES'],
   ...['supplied', 'cost', 'unit', 'steady', 'key', 'asked', 'raw', 'kept_until', ...DECIDED],
-  ...['decide_check', 'unspent'],
 ];
 
 /** What means something else, or nothing, in one of Lua 5.1 and 5.4. */

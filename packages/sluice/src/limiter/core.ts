@@ -1,6 +1,6 @@
 /** What all verbs of a limiter share: its store, its policies, its timers, one way to ask, and checks of what a verb was called with before anything is spent. */
 import type { RateLimitResult } from '../model/decision.ts';
-import { Kind, mistaken, SluiceError, wrong } from '../model/errors.ts';
+import { Kind, mistaken, type SluiceError, wrong } from '../model/errors.ts';
 import { identity, type MaybePromise, proceed } from '../model/maybe-promise.ts';
 import { checkOptionNames, invalidOption } from '../model/options.ts';
 import { hasRule, invalidPolicy, isObject, type Policy, plainData } from '../model/policy.ts';
@@ -152,11 +152,11 @@ export const MAX_POLICIES = 64;
 function refuseDuplicates(policies: readonly Policy[], path: string): void {
   policies.forEach(({ name }, index) => {
     if (policies.findIndex((other) => other.name === name) === index) return;
-    throw new SluiceError({
-      code: 'SLUICE_DUPLICATE_POLICY',
-      path: `${path}[${index}].name`,
-      message: `${path}[${index}]: another policy of this limiter is called "${name}" already. Results and headers tell policies apart by name: give each a name of its own.`,
-    });
+    throw mistaken(
+      'SLUICE_DUPLICATE_POLICY',
+      `${path}[${index}].name`,
+      `${path}[${index}]: another policy of this limiter is called "${name}" already. Results and headers tell policies apart by name: give each a name of its own.`,
+    );
   });
 }
 
