@@ -14,3 +14,4 @@ export {
 export { type RunningProxy, startProxy } from './proxy.ts';
 export { type RunningSentinel, type SentinelOptions, startSentinel } from './sentinel.ts';
 export { type ServerOptions, startServer } from './server.ts';
+export { completionsIn, findShell, type ShellKind } from './shells.ts';

@@ -8,11 +8,15 @@ import { createGunzip } from 'node:zlib';
 import { MOST_LINE_BYTES } from '../logs/request-reader.ts';
 
 const BLOCK_BYTES = 1 << 20;
+/** What a worker reads at a time. */
+export const PART_BYTES = 1 << 21;
 const NEWLINE = 10;
 
 /** One log. */
 export interface LogSource {
   readonly name: string;
+  /** The file, when its bytes are the log as it stands: then others can read parts of it too. */
+  readonly file: string | undefined;
   /** Bytes on the disk; undefined when nobody knows, as of standard input. */
   readonly size: number | undefined;
   /** Bytes read so far, of those. */
@@ -33,11 +37,13 @@ interface ByteSource {
 /** A file of any size, packed or not. */
 export async function openFile(name: string): Promise<LogSource> {
   const handle = await open(name);
-  const { size } = await handle.stat();
+  const stats = await handle.stat();
+  const size = stats.isFile() ? stats.size : undefined;
   const start = new Uint8Array(2);
   await handle.read(start, 0, 2, 0);
-  const isPacked = start[0] === 0x1f && start[1] === 0x8b;
-  return new LineBlocks(name, size, isPacked ? packedFile(handle) : plainFile(handle));
+  if (start[0] === 0x1f && start[1] === 0x8b) return new LineBlocks(name, size, packedFile(handle));
+  // A pipe has a name too, and can be read only once.
+  return new LineBlocks(name, size, plainFile(handle), stats.isFile() ? name : undefined);
 }
 
 /** Standard input, or whatever else flows. */
@@ -123,6 +129,7 @@ function streamed(stream: Readable): ByteSource {
 class LineBlocks implements LogSource {
   readonly name: string;
   readonly size: number | undefined;
+  readonly file: string | undefined;
   readonly #source: ByteSource;
   #buffer: Uint8Array = Buffer.allocUnsafeSlow(BLOCK_BYTES + MOST_LINE_BYTES + 1);
   /** What is there of a line whose end was not yet read. */
@@ -132,8 +139,9 @@ class LineBlocks implements LogSource {
   #isSkipping = false;
   #isOver = false;
 
-  constructor(name: string, size: number | undefined, source: ByteSource) {
+  constructor(name: string, size: number | undefined, source: ByteSource, file?: string) {
     this.name = name;
+    this.file = file;
     this.size = size;
     this.#source = source;
   }

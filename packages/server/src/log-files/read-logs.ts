@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Replay } from '../backtest/replay.ts';
 import { FormatError, type LineFormat, textOf } from '../logs/line-format.ts';
+import type { ParsedBlock } from '../logs/parse-block.ts';
 import { FIRST_LINES } from '../logs/recognize.ts';
 import type { BadLine, LineCounts } from '../logs/request-reader.ts';
-import { type LogSource, openFile, openStream } from './line-blocks.ts';
-import type { Parser, ReadBlock } from './parsers.ts';
+import { type LogSource, openFile, openStream, PART_BYTES } from './line-blocks.ts';
+import type { Parser } from './parsers.ts';
 
 /** How far the reading is. */
 export interface Progress {
@@ -57,8 +58,12 @@ interface OpenLog {
   readonly source: LogSource;
   readonly number: number;
   format: LineFormat | undefined;
-  readonly blocks: Promise<ReadBlock>[];
+  readonly blocks: Promise<ParsedBlock>[];
   isOver: boolean;
+  /** Where the next part begins that somebody else reads; -1 while the bytes are read here. */
+  next: number;
+  /** Bytes that were read, as far as their rows are here. */
+  position: number;
   /** Lines before the block that comes next. */
   lines: number;
 }
@@ -81,7 +86,16 @@ export async function readLogs(
 
 async function openLog(name: string, input: Readable | undefined, replay: Replay): Promise<OpenLog> {
   const source = name === '-' ? openStream('standard input', input!) : await openFile(name);
-  return { source, number: replay.sorter.open(), format: undefined, blocks: [], isOver: false, lines: 0 };
+  return {
+    source,
+    number: replay.sorter.open(),
+    format: undefined,
+    blocks: [],
+    isOver: false,
+    next: -1,
+    position: 0,
+    lines: 0,
+  };
 }
 
 async function readAll(
@@ -110,8 +124,8 @@ async function readAll(
     counts.lines += block.counts.lines;
     counts.skipped += block.counts.skipped;
     counts.bad += block.counts.bad;
-    replay.push(behind, block.rows, parser.tables.clients.size, block.clientIds, block.routeIds);
-    onProgress?.({ lines: counts.lines, bytes: logs.reduce((sum, { source }) => sum + source.position, 0), size });
+    replay.push(behind, block.rows, parser.tables.clients.size);
+    onProgress?.({ lines: counts.lines, bytes: logs.reduce((sum, { position }) => sum + position, 0), size });
   }
   const isInterrupted = signal?.aborted === true;
   for (const log of logs) replay.sorter.close(log.number);
@@ -123,17 +137,33 @@ async function readAll(
 }
 
 /** The oldest block on its way; as many as the parser takes are sent after it. */
-async function nextBlock(log: OpenLog, parser: Parser): Promise<ReadBlock | undefined> {
+async function nextBlock(log: OpenLog, parser: Parser): Promise<ParsedBlock | undefined> {
   while (!log.isOver && log.blocks.length < parser.depth) {
+    if (log.next >= 0) {
+      sendPart(log, parser);
+      continue;
+    }
     const bytes = await log.source.next();
     if (bytes === undefined) {
       log.isOver = true;
       break;
     }
-    log.format ??= named(log, () => parser.open(log.number, linesOf(bytes)));
-    log.blocks.push(parser.parse(log.number, bytes));
+    const { file } = log.source;
+    log.format ??= named(log, () => parser.open(log.number, linesOf(bytes), file));
+    if (file !== undefined && parser.parsePart !== undefined) log.next = 0;
+    else log.blocks.push(parser.parse(log.number, bytes));
   }
-  return log.blocks.shift();
+  const block = await log.blocks.shift();
+  log.position = log.next < 0 ? log.source.position : Math.max(0, log.next - log.blocks.length * PART_BYTES);
+  return block;
+}
+
+/** The parser reads the file itself: it is told which part is next. */
+function sendPart(log: OpenLog, parser: Parser): void {
+  const end = Math.min(log.next + PART_BYTES, log.source.size!);
+  log.isOver = end === log.source.size;
+  if (end > log.next) log.blocks.push(parser.parsePart!(log.number, log.next, end));
+  log.next = end;
 }
 
 function named<T>(log: OpenLog, task: () => T): T {

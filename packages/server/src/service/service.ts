@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TlsOptions } from 'node:tls';
 import { sharedExceptions } from 'sluice/exceptions';
@@ -26,6 +26,7 @@ import { openApi, type Paths } from './openapi.ts';
 import { type Asked, type FindRoute, ROUTES, type Route, type RouteContext, routeFinder } from './routes.ts';
 import { type Guard, type Protection, tokenGuard } from './token.ts';
 import { refuseUnreadable } from './unreadable.ts';
+import { contextOf } from './watch-tls.ts';
 
 /** What `createService` takes. */
 export interface ServiceOptions {
@@ -70,6 +71,8 @@ export interface Service {
   listenGrpc(port: number, host: string): Promise<number>;
   /** What this process says of itself to the others of its crew, with the last `seconds` one by one. */
   report(seconds: number): Promise<Report>;
+  /** For connections from now on, on both ports. Without TLS it does nothing. */
+  useCertificate(tls: TlsFiles): void;
   /** Answers a request that another process of the crew has checked already. */
   answer(route: Route, asked: Asked): Promise<Answer>;
   /**
@@ -89,6 +92,7 @@ const MAX_HEADER_BYTES = 32 * 1024;
 export function createService(options: ServiceOptions): Service {
   const { store, metrics, log, headersTimeoutMs = HEADERS_TIMEOUT_MS, bodyTimeoutMs = BODY_TIMEOUT_MS } = options;
   let isDraining = false;
+  let { tls } = options;
   const exceptions = sharedExceptions({
     port: store.exceptions,
     onWarning: ({ sentence, code }) => log.warn(sentence, { code }),
@@ -103,11 +107,10 @@ export function createService(options: ServiceOptions): Service {
     browsers: new BrowserGuard(options.allowedHosts ?? [], options.tls !== undefined),
     bodyLimits: { maxBytes: options.maxBodyBytes ?? MAX_BODY_BYTES, timeoutMs: bodyTimeoutMs },
     isDraining: () => isDraining,
+    certificate: () => tls,
     onError: (error) => logUnforeseen(log, error),
   };
   const find = routeFinder([...ROUTES, ...(options.beside?.routes ?? [])]);
-  const serverOptions = { ...serverLimits(headersTimeoutMs, bodyTimeoutMs), ...tlsOptions(options.tls) };
-  const create: typeof createServer = options.tls === undefined ? createServer : createTlsServer;
   const connections = new Connections(options.connectionLimits ?? CONNECTION_LIMITS, () => metrics.cutOff());
   const answer = (request: IncomingMessage, response: ServerResponse): void =>
     connections.begin(request, response, () => {
@@ -115,15 +118,7 @@ export function createService(options: ServiceOptions): Service {
         connections.written(request, response, bytes),
       );
     });
-  const server = create(serverOptions, answer)
-    // Which of them it can meet, its answer says too.
-    .on('checkExpectation', answer)
-    .on('clientError', (error: Error, socket) => {
-      const status = refuseUnreadable(error, socket);
-      if (status !== undefined) metrics.responded(status);
-    });
-  // The size of headers is limited, not their number: beyond 1000 Node drops them without a word, and the gateway's own may be the last.
-  server.maxHeadersCount = 0;
+  const server = httpServer(options, { answer, limits: serverLimits(headersTimeoutMs, bodyTimeoutMs) });
   let grpc: GrpcServer | undefined;
   return {
     limits,
@@ -131,10 +126,16 @@ export function createService(options: ServiceOptions): Service {
     async listenGrpc(port, host) {
       // Only those who want gRPC wait for it to be loaded.
       const { createEnvoyServer } = await import('../envoy/grpc/server.ts');
-      const opened = createEnvoyServer({ ...grpcOptions(context, guard), tls: options.tls });
+      const opened = createEnvoyServer({ ...grpcOptions(context, guard), tls });
       const bound = await opened.listen({ port, host });
       grpc = opened;
       return bound;
+    },
+    useCertificate(changed) {
+      if (tls === undefined) return;
+      tls = changed;
+      (server as TlsServer).setSecureContext(contextOf(changed));
+      grpc?.useCertificate(changed);
     },
     report: (seconds) => reportOf(context, seconds),
     answer: (route, asked) => route.handle(asked, context),
@@ -146,6 +147,25 @@ export function createService(options: ServiceOptions): Service {
       await store.close();
     },
   };
+}
+
+interface Answering {
+  answer(request: IncomingMessage, response: ServerResponse): void;
+  readonly limits: ReturnType<typeof serverLimits>;
+}
+
+function httpServer({ tls, metrics }: ServiceOptions, { answer, limits }: Answering): Server {
+  const create: typeof createServer = tls === undefined ? createServer : createTlsServer;
+  const server = create({ ...limits, ...tlsOptions(tls) }, answer)
+    // Which of them it can meet, its answer says too.
+    .on('checkExpectation', answer)
+    .on('clientError', (error: Error, socket) => {
+      const status = refuseUnreadable(error, socket);
+      if (status !== undefined) metrics.responded(status);
+    });
+  // The size of headers is limited, not their number: beyond 1000 Node drops them without a word, and the gateway's own may be the last.
+  server.maxHeadersCount = 0;
+  return server;
 }
 
 function grpcOptions(context: RouteContext, guard: Guard): EnvoyServerOptions {
@@ -174,9 +194,7 @@ function serverLimits(headersTimeoutMs: number, bodyTimeoutMs: number) {
 }
 
 function tlsOptions(tls: TlsFiles | undefined): TlsOptions {
-  if (tls === undefined) return {};
-  const { cert, key, clientCa: ca } = tls;
-  return { cert, key, ...(ca === undefined ? {} : { ca, requestCert: true }) };
+  return tls === undefined ? {} : { ...contextOf(tls), requestCert: tls.clientCa !== undefined };
 }
 
 /** Resolves to the bytes of the answer's body. */

@@ -270,7 +270,7 @@ class SharedExceptions implements Exceptions {
     const { length } = this.list();
     this.#warn(
       'SLUICE_STORE_AWAY',
-      `The exceptions cannot be read, so the last known list (${length}) stays in force until they can. ${messageOf(error)}`,
+      `The exceptions cannot be read (${messageOf(error).replace(/\.$/, '')}), so the last known list (${length}) stays in force until they can.`,
     );
   }
 

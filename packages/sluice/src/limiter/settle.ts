@@ -135,7 +135,7 @@ function invalidToken(): SluiceError {
 /** A settlement that found no mark: too late, or for the second time. */
 export function late<Told extends RateLimitResult>(told: Told, { ends }: MarkedSpending, path: string): boolean {
   if (decidedAt(told) >= ends) return true;
-  throw alreadySettled(path, 'settled already, or lost with a server that failed');
+  throw alreadySettled(path, 'settled already, or lost with a server that failed or a store that was full');
 }
 
 export function alreadySettled(path: string, ended: string): SluiceError {

@@ -98,6 +98,8 @@ export interface RedisTwin {
   readonly release?: string | undefined;
   /** For states that remember single admissions: an entry that lists them. `defineAlgorithm` adds it where the rule has `entries`. */
   readonly history?: string | undefined;
+  /** What gives one of them back on a plain state, ahead of all functions, if there is such a thing. */
+  readonly releaseLone?: string | undefined;
 }
 
 /** A compiled policy. One class for all algorithms, so that reading it costs the same for each. */

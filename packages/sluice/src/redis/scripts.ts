@@ -3,7 +3,7 @@
  * carries the Lua of one; Redis keeps a script by its SHA-1 after the first call.
  *
  *     the arguments, and the clock
- *     lone     what is decided ahead of all functions, for one attempt
+ *     lone     what is decided ahead of all functions, for one attempt or one release
  *     expiry   when keys expire
  *     value    how states that are one short value are read and written, for algorithms that do not bring that themselves
  *     block    what a blocked key is told
@@ -58,11 +58,12 @@ export function luaNumber({ redis }: Rule): number {
 }
 
 export function singleScript(entry: SingleEntry, rule: Rule): Script {
-  const { lua } = rule.redis!;
+  const { lua, releaseLone } = rule.redis!;
   return kept(`${entry} ${luaNumber(rule)}`, () =>
     [
       ARGUMENTS,
       clockLua,
+      ...(entry === 'release' && releaseLone !== undefined ? [releaseLone] : []),
       ...surroundings([lua], false),
       entry === 'many' ? decidingPart(lua) : lua,
       entry === 'many' ? decideManyLua : rule.redis![entry],

@@ -141,7 +141,7 @@ function callOfReleases(asks: readonly Ask[], now: string): Call {
     script: singleScript('release', rule),
     keys: asks.map(({ keys }) => keys[0]!),
     args,
-    read: (reply) => readEach(reply, asks.length, 4, releaseOf),
+    read: (reply) => readReleases(reply, asks.length),
   };
 }
 
@@ -205,9 +205,15 @@ function readGrant(reply: unknown, policies: number): Reply {
   };
 }
 
-/** A line of release.lua. */
-function releaseOf(numbers: readonly number[]): readonly Told[] {
-  return [{ ...verdictAt(numbers, 0), changed: numbers[3]! }];
+/** The reply of release.lua: of many a line for each, of one everything in one line. */
+function readReleases(reply: unknown, asks: number): Reply {
+  const alone = asks === 1 ? wholeNumbers(String(reply)) : undefined;
+  if (alone?.length === 5) return { now: alone[0]!, each: [releaseAt(alone, 1)] };
+  return readEach(reply, asks, 4, (numbers) => releaseAt(numbers, 0));
+}
+
+function releaseAt(numbers: readonly number[], at: number): readonly Told[] {
+  return [{ ...verdictAt(numbers, at), changed: numbers[at + 3]! }];
 }
 
 function verdictAt(numbers: readonly number[], at: number): Verdict {

@@ -186,7 +186,7 @@ class StatesByKey implements States {
     return this.#of(key).marked(key, id, now);
   }
 
-  mark(key: string, id: string, numbers: number[] | undefined, until: number): boolean {
-    return this.#of(key).mark(key, id, numbers, until);
+  mark(key: string, id: string, numbers: number[] | undefined, until: number, now: number): boolean {
+    return this.#of(key).mark(key, id, numbers, until, now);
   }
 }
