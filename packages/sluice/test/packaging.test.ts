@@ -98,12 +98,12 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
 
 /** Programs of tools/size.mjs, and the most bytes each may have. */
 const MOST_BYTES: Readonly<Record<keyof typeof PROGRAMS, number>> = {
-  'memory, one policy': 19_300,
-  'memory, two policies': 21_100,
-  'memory, all policies': 28_900,
-  'bare Redis, one policy': 23_100,
-  'redisStore, one policy': 36_300,
-  'redisStore, all policies': 46_100,
+  'memory, one policy': 19_400,
+  'memory, two policies': 21_200,
+  'memory, all policies': 29_000,
+  'bare Redis, one policy': 23_200,
+  'redisStore, one policy': 36_500,
+  'redisStore, all policies': 46_300,
 };
 
 describe('package', () => {

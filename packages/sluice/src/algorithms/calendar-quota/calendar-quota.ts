@@ -14,7 +14,7 @@ import { lua as periods } from './calendar-quota.lua.generated.ts';
 import { STARTS_ON, TIME_ZONE } from './starts-on.ts';
 
 /** Which period counts, and what is spent in it. */
-const LUA = `${periods}\n${windows}`;
+const LUA = /* @__PURE__ */ [periods, windows].join('\n');
 
 /** A policy made by `calendarQuota({ ... })`. */
 export interface CalendarQuotaPolicy extends Policy {

@@ -10,7 +10,7 @@ import { lua as lone } from './fixed-window.lone.lua.generated.ts';
 import { lua as windowAt } from './fixed-window.lua.generated.ts';
 
 /** Which window counts, and what is spent in it. */
-const LUA = `${windowAt}\n${windows}`;
+const LUA = /* @__PURE__ */ [windowAt, windows].join('\n');
 
 /** A policy made by `fixedWindow({ ... })`. */
 export interface FixedWindowPolicy extends Policy {
