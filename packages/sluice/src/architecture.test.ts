@@ -56,8 +56,8 @@ const BANS: readonly Ban[] = [
   {
     pattern: /\bfrom '(?!\.)/,
     instead: 'nothing: the library has no dependencies',
-    // What Nest injects and catches, it knows by its own classes: whoever imports sluice/nest has them.
-    except: ['frameworks/nest.ts'],
+    // What Nest injects and catches, and what tRPC is thrown, they know by their own classes: whoever imports these has them.
+    except: ['frameworks/nest.ts', 'frameworks/trpc.ts'],
   },
   { pattern: /\bMath\.random\(/, instead: 'use crypto.getRandomValues' },
 ];

@@ -41,9 +41,9 @@ export class Sorter {
     this.#spare = new RowBuffer(has);
   }
 
-  /** A source that rows come from: nothing is handed on that an open source may still precede. */
-  open(): number {
-    this.#frontiers.push(Number.NEGATIVE_INFINITY);
+  /** A source that rows come from, from about a time on: nothing is handed on that an open source may still precede. */
+  open(from = Number.NEGATIVE_INFINITY): number {
+    this.#frontiers.push(from);
     return this.#frontiers.length - 1;
   }
 

@@ -6,6 +6,8 @@ import { type EnvoySettings, readSettings } from '../envoy/settings.ts';
 import type { RecorderOptions } from '../log-files/recorder.ts';
 import type { Fallback } from '../service/open-store.ts';
 import type { Protection } from '../service/token.ts';
+import { parseStatsd, type StatsdSettings } from '../telemetry/statsd.ts';
+import { readTraceSettings, type TraceSettings } from '../telemetry/trace-settings.ts';
 import { type Arguments, type Flags, oneOf, wholeNumber } from './command.ts';
 import { REDIS_FLAGS, type RedisTarget, redisTarget } from './redis-flags.ts';
 import { type Terminal, UsageError } from './terminal.ts';
@@ -39,6 +41,9 @@ export const SERVE_FLAGS = {
   'record-size': { type: 'string', variable: 'SLUICE_RECORD_SIZE' },
   'record-files': { type: 'string', variable: 'SLUICE_RECORD_FILES' },
   'record-keys': { type: 'string', values: ['plain', 'hash'], variable: 'SLUICE_RECORD_KEYS' },
+  otlp: { type: 'string', variable: 'OTEL_EXPORTER_OTLP_ENDPOINT' },
+  statsd: { type: 'string', variable: 'SLUICE_STATSD' },
+  'statsd-tags': { type: 'boolean', variable: 'SLUICE_STATSD_TAGS' },
   json: { type: 'boolean' },
 } as const satisfies Flags;
 
@@ -64,6 +69,9 @@ export interface ServeOptions extends Partial<RedisTarget>, TlsOptions {
   readonly hasLab: boolean;
   /** Where attempts are recorded. */
   readonly record: RecordOptions | undefined;
+  /** Where traces go. */
+  readonly traces: TraceSettings | undefined;
+  readonly statsd: StatsdSettings | undefined;
   readonly json: boolean;
 }
 
@@ -91,6 +99,8 @@ export async function readOptions(flags: Arguments, { environment }: Terminal): 
     logKeys: flags.has('log-keys'),
     hasLab: !flags.has('no-lab'),
     record: readRecord(flags),
+    traces: readTraces(flags, environment),
+    statsd: readStatsd(flags),
     json: flags.has('json'),
   };
 }
@@ -111,6 +121,27 @@ function readRecord(flags: Arguments): RecordOptions | undefined {
     maxFiles: wholeNumber('record-files', flags.text('record-files') ?? '4', [0, 1000]),
     keys: oneOf('record-keys', flags.text('record-keys'), SERVE_FLAGS['record-keys'].values),
   };
+}
+
+function readTraces(flags: Arguments, environment: Terminal['environment']): TraceSettings | undefined {
+  try {
+    return readTraceSettings(environment, flags.text('otlp'));
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+function readStatsd(flags: Arguments): StatsdSettings | undefined {
+  const [address, tags] = [flags.text('statsd'), flags.has('statsd-tags')];
+  if (address === undefined) {
+    if (tags) throw new UsageError('--statsd-tags: expected --statsd HOST:PORT beside it, got none');
+    return undefined;
+  }
+  try {
+    return parseStatsd(address, tags);
+  } catch (error) {
+    throw new UsageError(`--statsd: ${(error as Error).message}`);
+  }
 }
 
 /** More share the work and not the limit: one Redis answers no more than so many can ask. */

@@ -61,6 +61,11 @@ ${REDIS_HELP}
   --record-size MB, --record-files N   how large a file gets, and how many older ones are kept; 100 and 4 by default
                       (SLUICE_RECORD_SIZE, SLUICE_RECORD_FILES)
   --record-keys HOW   plain, or hash: keys are not readable then; plain by default (SLUICE_RECORD_KEYS)
+  --otlp URL          sends traces to a collector of OpenTelemetry, as OTLP over HTTP: http://localhost:4318. The variables
+                      OTEL_EXPORTER_OTLP_*, OTEL_TRACES_SAMPLER, OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES and OTEL_BSP_*
+                      hold (OTEL_EXPORTER_OTLP_ENDPOINT)
+  --statsd HOST:PORT  sends counts to statsd over UDP every second (SLUICE_STATSD)
+  --statsd-tags       with tags as DogStatsD has them, instead of names with everything in them (SLUICE_STATSD_TAGS)
   --no-lab            without the lab: no page at /, and nothing under /api (SLUICE_NO_LAB)
   --json              says as JSON where it listens and what it limits
 
@@ -76,7 +81,12 @@ Examples:
     const options = await readOptions(flags, terminal);
     const log = jsonLog((line) => terminal.error(line));
     const { paths } = options;
-    for (const sentence of [...unknownVariables(terminal.environment), ...whatIsOpen(options)]) log.warn(sentence);
+    for (const sentence of [
+      ...unknownVariables(terminal.environment),
+      ...whatIsOpen(options),
+      ...(options.traces?.warnings ?? []),
+    ])
+      log.warn(sentence);
     const loaded =
       paths.length === 0 ? { config: EMPTY_CONFIG, found: undefined } : await loadConfig(paths, terminal.environment);
     const serving = { options, log, ...loaded };
@@ -127,7 +137,7 @@ interface Started {
 async function startHere({ options, log, config, found }: Serving): Promise<Started> {
   const metrics = new Metrics();
   if (found !== undefined) metrics.envoy.loaded();
-  const { service, store, lab, listening, openGrpc, endRecord } = await openServing(options, {
+  const { service, store, lab, listening, openGrpc, endTelemetry } = await openServing(options, {
     config: () => config,
     metrics,
     log,
@@ -141,7 +151,7 @@ async function startHere({ options, log, config, found }: Serving): Promise<Star
     async drain(timeoutMs) {
       await service.drain(timeoutMs);
       lab?.close();
-      await endRecord();
+      await endTelemetry();
     },
   };
 }

@@ -3,7 +3,7 @@
 import type { CurvePoint } from '../backtest/suggest.ts';
 import { fieldsOf } from '../files/algorithms.ts';
 import { exactTime, rateText } from '../files/time-text.ts';
-import { findLogs } from '../log-files/read-logs.ts';
+
 import { type SuggestReport, suggest, type Tried } from '../log-files/suggest.ts';
 import { interruption, readable, sizeOf } from './backtest.ts';
 import type { Command } from './command.ts';
@@ -39,12 +39,11 @@ Examples:
     const progress = progressLine(terminal);
     const { signal, stop } = interruption();
     const report = await readable(async () => {
-      const names = await findLogs(flags.words);
-      return suggest(names, {
+      return suggest(flags.words, {
         ...options,
         keep,
         rates: flags.text('rates')?.split(','),
-        workers: options.workers ?? workersFor(await sizeOf(names)),
+        workers: options.workers ?? workersFor(await sizeOf(flags.words)),
         input: terminal.input,
         onProgress: progress.onProgress,
         signal,

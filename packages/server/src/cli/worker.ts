@@ -162,7 +162,7 @@ class ServingWorker {
 
   /** Answered when nothing is left; the store stays open until nobody needs it. */
   #drain(timeoutMs: number): Promise<void> {
-    const { service, lab, endRecord } = this.#here();
+    const { service, lab, endTelemetry } = this.#here();
     return new Promise((resolve) => {
       const drained = service.drain(timeoutMs, () => {
         resolve();
@@ -171,7 +171,7 @@ class ServingWorker {
       void drained.then(async () => {
         clearInterval(this.#timer);
         lab?.close();
-        await endRecord();
+        await endTelemetry();
         cluster.worker?.disconnect();
       });
     });

@@ -42,14 +42,17 @@ export class KeyTable {
 
   /** The number of a text; `PACKED` for an IPv4 address in a table that packs them. */
   idOf(bytes: Uint8Array, start: number, end: number): number {
-    if (this.#isAddress(bytes, start, end)) {
-      this.isNew = false;
-      return this.#packs ? PACKED : this.idOfAddress(this.address);
-    }
+    if (this.isAddress(bytes, start, end)) return this.idOfThat();
     const hash = this.#hashOf(bytes, start, end);
     const id = this.#find(hash, bytes, start, end);
     this.isNew = id < 0;
     return id >= 0 ? id : this.#add(hash, bytes, start, end);
+  }
+
+  /** The number of the IPv4 address that `isAddress` has found. */
+  idOfThat(): number {
+    this.isNew = false;
+    return this.#packs ? PACKED : this.idOfAddress(this.address);
   }
 
   /** The number of an IPv4 address. */
@@ -73,12 +76,12 @@ export class KeyTable {
 
   /** The number of a text that is known; -1 when it is not. */
   find(bytes: Uint8Array, start: number, end: number): number {
-    if (this.#isAddress(bytes, start, end)) return this.#findAddress(mixed(this.address ^ this.#seed));
+    if (this.isAddress(bytes, start, end)) return this.#findAddress(mixed(this.address ^ this.#seed));
     return this.#find(this.#hashOf(bytes, start, end), bytes, start, end);
   }
 
   /** Whether it is four numbers as everybody writes them; then they are in `address`. */
-  #isAddress(bytes: Uint8Array, start: number, end: number): boolean {
+  isAddress(bytes: Uint8Array, start: number, end: number): boolean {
     if (end - start > LONGEST_ADDRESS) return false;
     let address = 0;
     let part = 0;

@@ -94,11 +94,12 @@ export class LogKeys {
   }
 
   #addressId(bytes: Uint8Array, start: number, end: number): number {
-    if (this.#isLoose && isLoose(bytes, start, end)) {
-      const name = this.#addressBytes(bytes, start, end);
-      return this.table.idOf(name, 0, name.length);
-    }
     const { table } = this;
+    if (table.isAddress(bytes, start, end)) return table.idOfThat();
+    if (isLoose(bytes, start, end, this.#isLoose)) {
+      const name = this.#addressBytes(bytes, start, end);
+      return table.idOf(name, 0, name.length);
+    }
     const id = table.idOf(bytes, start, end);
     if (table.isNew) {
       if (!hasColon(bytes, start, end)) return id;
@@ -148,7 +149,7 @@ export class LogKeys {
     if ((spans.escaped & (1 << index)) !== 0) return bytesOf(fieldText(bytes, spans, index)!);
     const end = spans.at[index * 2 + 1]!;
     if (kind === 'route') return bytes.subarray(pathStart(bytes, start, end), pathEnd(bytes, start, end));
-    if (kind === 'ip' && isLoose(bytes, start, end)) return this.#addressBytes(bytes, start, end);
+    if (kind === 'ip' && isLoose(bytes, start, end, true)) return this.#addressBytes(bytes, start, end);
     return bytes.subarray(start, end);
   }
 
@@ -159,11 +160,11 @@ export class LogKeys {
   }
 }
 
-/** Whether it is more than an IPv4 address or a name. */
-function isLoose(bytes: Uint8Array, start: number, end: number): boolean {
+/** Whether it is more than an address or a name: a list, or brackets around it; `withColons`, a port may be part of it too. */
+function isLoose(bytes: Uint8Array, start: number, end: number, withColons: boolean): boolean {
   for (let at = start; at < end; at += 1) {
     const byte = bytes[at]!;
-    if (byte === COLON || byte === 44 || byte === 32) return true;
+    if (byte === 44 || byte === 32 || byte === 91 || (withColons && byte === COLON)) return true;
   }
   return false;
 }

@@ -123,7 +123,7 @@ export class RequestReader {
   /** Reads whole lines; the last one need not have an end. */
   read(bytes: Uint8Array, length = bytes.length): void {
     const spans = this.#spans;
-    for (let start = 0; start < length; ) {
+    for (let start = hasMark(bytes) ? 3 : 0; start < length; ) {
       const found = bytes.indexOf(NEWLINE, start);
       const next = found < 0 || found >= length ? length : found;
       const end = next > start && bytes[next - 1] === RETURN ? next - 1 : next;
@@ -210,7 +210,14 @@ export class RequestReader {
 
 function reasonOf(time: number, client: number): string {
   if (!(time > 0)) return 'has no time that can be read';
-  return client === NOBODY ? 'does not say who the client is' : 'has no cost that is a whole number';
+  return client === NOBODY
+    ? 'does not say who the client is: --field ip=NAME names the field, --key takes another'
+    : 'has no cost that is a whole number';
+}
+
+/** Files of Windows begin with the bytes that mark UTF-8. */
+function hasMark(bytes: Uint8Array): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }
 
 function tooLong(spans: Spans): number {

@@ -63,7 +63,7 @@ export function processUse(): ProcessUse {
 }
 
 /** Who can answer: each is there from the start, so that an alert on it has something to look at. */
-const SOURCES = ['store', 'fallback', 'deny-cache', 'fail-closed'] as const;
+const SOURCES = ['store', 'fallback', 'deny-cache', 'fail-closed', 'exception'] as const;
 
 /** What the service counts: `GET /metrics` tells it to Prometheus. */
 export class Metrics {
@@ -240,7 +240,10 @@ function processLines({ cpuSeconds, residentBytes, startedAt }: ProcessUse): str
   ];
 }
 
-const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+/** Of this package. */
+export const { version: VERSION }: { readonly version: string } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+);
 
 function round(seconds: number): number {
   return Math.round(seconds * 1e3) / 1e3;

@@ -12,6 +12,7 @@ import { DEFAULT_SETTINGS, type EnvoySettings } from '../envoy/settings.ts';
 import { shouldRateLimit } from '../envoy/should-rate-limit.ts';
 import type { TlsFiles } from '../files/tls.ts';
 import type { GrpcServer } from '../grpc/server.ts';
+import type { OpenSpan, Tracer } from '../telemetry/tracer.ts';
 import { type Answer, constantJson, json } from './answer.ts';
 import { BrowserGuard, type Openness } from './browser-guard.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections, CountedRequest } from './connections.ts';
@@ -49,6 +50,8 @@ export interface ServiceOptions {
   readonly bodyTimeoutMs?: number | undefined;
   /** What one connection may keep in memory. */
   readonly connectionLimits?: ConnectionLimits | undefined;
+  /** Records spans of requests. Default: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
   /** How the Envoy service behaves. */
   readonly envoy?: EnvoySettings | undefined;
   /** What else is served beside the limits. */
@@ -203,28 +206,53 @@ async function respond(
   response: ServerResponse,
   find: FindRoute,
   context: RouteContext,
-  { log, metrics, logRequests = false }: ServiceOptions,
+  { log, metrics, tracer, logRequests = false }: ServiceOptions,
 ): Promise<number> {
   const startedAt = performance.now();
   const id = requestId(request);
   let answer: Answer;
+  let path = '';
+  const span = tracer?.begin(request.headers.traceparent as string | undefined);
   try {
     const { route, asked } = routed(request, find);
+    path = route.path;
     context.browsers.check(request, route.openness === undefined ? CLOSED : { ...CLOSED, ...route.openness });
     context.guard(route.access, request.headers.authorization);
-    answer = await route.handle(asked, context);
+    answer = await (span === undefined
+      ? route.handle(asked, context)
+      : span.within(() => route.handle(asked, context)));
   } catch (error) {
     logUnforeseen(log, error, id);
     answer = refusal(toHttpError(error), id);
   }
   const bytes = send(response, answer, id, context.isDraining());
   metrics.responded(answer.status);
+  if (span !== undefined && !UNTRACED.includes(path)) endSpan(span, request, path, answer.status);
   if (logRequests) {
     const milliseconds = Math.round((performance.now() - startedAt) * 1e3) / 1e3;
-    const path = pathOf(request.url ?? '/').path;
-    log.info('request', { requestId: id, method: request.method, path, status: answer.status, milliseconds });
+    const asked = pathOf(request.url ?? '/').path;
+    log.info('request', { requestId: id, method: request.method, path: asked, status: answer.status, milliseconds });
   }
   return bytes;
+}
+
+/** Asked every few seconds by machines, and of no interest to anybody who follows a request. */
+const UNTRACED = ['/healthz', '/readyz', '/metrics'];
+
+/** As https://opentelemetry.io/docs/specs/semconv/http/http-spans/ has it, without what may hold a key: path and query. */
+function endSpan(span: OpenSpan, { method = 'GET', socket }: IncomingMessage, route: string, status: number): void {
+  const isError = status >= 500;
+  span.end(
+    route === '' ? method : `${method} ${route}`,
+    {
+      'http.request.method': method,
+      ...(route === '' ? {} : { 'http.route': route }),
+      'http.response.status_code': status,
+      'url.scheme': 'encrypted' in socket ? 'https' : 'http',
+      ...(isError ? { 'error.type': String(status) } : {}),
+    },
+    isError,
+  );
 }
 
 function routed(request: IncomingMessage, find: FindRoute): { route: Route; asked: Asked } {

@@ -6,7 +6,7 @@ import type { Denial } from '../http/denial.ts';
 import type { RequestResult } from '../http/gate.ts';
 import type { HeaderValues } from '../http/headers.ts';
 import type { MaybePromise } from '../model/maybe-promise.ts';
-import { callOf } from './calls.ts';
+import { callOf } from './exchange.ts';
 import { kindOf, type LambdaEvent, type LambdaKind, LambdaView } from './lambda-event.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
 import type { Allowed } from './outcome.ts';
@@ -53,8 +53,9 @@ export function rateLimit<Event extends LambdaEvent = LambdaEvent, Context = unk
       const call = callOf(event);
       const view = new LambdaView(event, kind, call.exchange);
       try {
-        const decision = await enter(view);
         const stream = streamOf(beside);
+        if (stream !== undefined) doNotWait(beside[1]);
+        const decision = await enter(view);
         if (!decision.allowed) {
           if (stream === undefined) return responseOf(decision.response, kind);
           return sendInto(stream, decision.response) as never;
@@ -167,6 +168,14 @@ function streamOf(beside: readonly unknown[]): ResponseStream | undefined {
   return typeof stream?.write === 'function' && typeof stream.end === 'function'
     ? (stream as ResponseStream)
     : undefined;
+}
+
+/**
+ * After a streamed response, and only there, the runtime waits until nothing is open any more before it takes the next event. A connection to the
+ * store is always open: the function would run until its timeout.
+ */
+function doNotWait(context: unknown): void {
+  if (typeof context === 'object' && context !== null) Reflect.set(context, 'callbackWaitsForEmptyEventLoop', false);
 }
 
 interface StreamingRuntime {

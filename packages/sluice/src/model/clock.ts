@@ -4,6 +4,7 @@
  */
 import { MICROS_PER_MS } from './duration.ts';
 import { wrong } from './errors.ts';
+import { atEndOfTurn } from './runtime.ts';
 
 /** Milliseconds since the Unix epoch; may be fractional. */
 export interface Clock {
@@ -78,13 +79,9 @@ export const LONGEST_TIMER_MS = 2 ** 31 - 1;
  * would hide replies that lie there unread.
  */
 export function wakeByTimer(ms: number, wake: () => void): void {
-  const timer: unknown = setTimeout(() => afterReading(wake), Math.min(Math.ceil(ms), LONGEST_TIMER_MS));
+  const timer: unknown = setTimeout(() => atEndOfTurn(wake), Math.min(Math.ceil(ms), LONGEST_TIMER_MS));
   (timer as { unref?: () => void }).unref?.();
 }
-
-const { setImmediate: afterReading = (task: () => void): void => task() } = globalThis as {
-  setImmediate?: (task: () => void) => void;
-};
 
 /** The same for somebody who waits for it: it keeps the program alive until then. */
 export function wakeForSure(ms: number, wake: () => void): void {

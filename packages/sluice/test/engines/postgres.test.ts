@@ -12,6 +12,7 @@ import {
 } from '../../src/engines/postgres/index.ts';
 import { createLimiter, fixedWindow, tokenBucket } from '../../src/index.ts';
 import { storeContract } from '../../src/testing/index.ts';
+import { callsBy, expectInTable, major } from './support/measured.ts';
 import { expectBoundedOutage } from './support/outage.ts';
 import { allowedTogether, exactly } from './support/processes.ts';
 
@@ -66,7 +67,12 @@ describe.each<[string, () => PostgresClient]>([
 
 test('eight processes are allowed exactly the limit', async () => {
   const spenders = Array.from({ length: 8 }, (_, index) => ({ engine: index % 2 === 0 ? 'pg' : 'postgres' }));
-  expect(await allowedTogether(spenders, { DATABASE_URL: server.url })).toEqual(exactly(8));
+  const env = { DATABASE_URL: server.url };
+  const told = await allowedTogether(spenders, env);
+  expect(told).toEqual(exactly(8));
+  const calls = await callsBy('pg', env);
+  expect(await callsBy('postgres', env)).toEqual(calls);
+  await expectInTable('Postgres', { allowed: told.allowed, calls, on: `PostgreSQL ${major(server.version)}` });
 });
 
 test('two processes that write serializable transactions are allowed exactly the limit', async () => {

@@ -194,6 +194,7 @@ describe("by AWS's own runtime client", () => {
   const CODE = `import { tokenBucket } from 'sluice';
 import { rateLimit, rateLimitHeadersOf } from 'sluice/lambda';
 const limited = rateLimit({ policy: tokenBucket({ name: 'burst', capacity: 2, refillRate: '1/h' }) });
+setInterval(() => {}, 1e6); // as a connection to a store, it never ends
 export const plain = limited(async (event) => ({ statusCode: 200, body: 'hello ' + event.requestContext.http.sourceIp }));
 export const streaming = awslambda.streamifyResponse(limited(async (event, stream) => {
   const headers = { 'content-type': 'text/plain', ...rateLimitHeadersOf(event) };
