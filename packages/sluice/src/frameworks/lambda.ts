@@ -6,7 +6,7 @@ import type { Denial } from '../http/denial.ts';
 import type { RequestResult } from '../http/gate.ts';
 import type { HeaderValues } from '../http/headers.ts';
 import type { MaybePromise } from '../model/maybe-promise.ts';
-import { callOf } from './calls.ts';
+import { callOf } from './exchange.ts';
 import { kindOf, type LambdaEvent, type LambdaKind, LambdaView } from './lambda-event.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
 import type { Allowed } from './outcome.ts';
