@@ -8,7 +8,7 @@ import { findLogs } from '../log-files/open-logs.ts';
 import { reportHtml } from '../log-files/report-html.ts';
 import { FormatError } from '../logs/line-format.ts';
 import { loadConfig } from '../service/load-config.ts';
-import { type Arguments, type Command, parseArguments } from './command.ts';
+import type { Arguments, Command } from './command.ts';
 import { LOG_FLAGS, LOG_HELP, logOptions, progressLine, workersFor } from './log-flags.ts';
 import { parsePolicy } from './policy-flag.ts';
 import { reportText } from './report-text.ts';
@@ -17,9 +17,9 @@ import { EXIT, type Terminal, UsageError } from './terminal.ts';
 const FLAGS = {
   ...LOG_FLAGS,
   policy: { type: 'string', multiple: true },
-  config: { type: 'string', multiple: true },
-  html: { type: 'string' },
-  denied: { type: 'string' },
+  config: { type: 'string', multiple: true, isFile: true },
+  html: { type: 'string', isFile: true },
+  denied: { type: 'string', isFile: true },
   'fail-if': { type: 'string', multiple: true },
   'no-bounds': { type: 'boolean' },
 } as const;
@@ -47,8 +47,9 @@ Examples:
   sluice backtest logs/ --config policies.yaml --html report.html
   sluice backtest access.log --policy 'sliding-window-counter limit=60 window=1m' --fail-if 'clients-denied > 0.1%'
   zcat old/*.gz | sluice backtest - --policy 'fixed-window limit=1000 window=1h' --key user`,
-  async run(args, terminal) {
-    const flags = parseArguments(args, FLAGS, terminal);
+  words: 'files',
+  flags: FLAGS,
+  async run(flags, terminal) {
     if (flags.words.length === 0) throw new UsageError('which log?');
     const policies = flags.texts('policy').map(parsePolicy);
     const conditions = flags.texts('fail-if').map(conditionOf);

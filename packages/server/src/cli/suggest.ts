@@ -6,7 +6,7 @@ import { exactTime, rateText } from '../files/time-text.ts';
 
 import { type SuggestReport, suggest, type Tried } from '../log-files/suggest.ts';
 import { interruption, readable, sizeOf } from './backtest.ts';
-import { type Command, parseArguments } from './command.ts';
+import type { Command } from './command.ts';
 import { LOG_FLAGS, LOG_HELP, logOptions, progressLine, workersFor } from './log-flags.ts';
 import { count, headText, percent, plural } from './report-text.ts';
 import { table } from './table.ts';
@@ -30,8 +30,9 @@ Examples:
   sluice suggest access.log
   sluice suggest logs/ --key 'user | ip' --keep 99%
   sluice suggest requests.csv --field time=TIMESTAMP --key everyone --cost ContextTokens+GeneratedTokens`,
-  async run(args, terminal) {
-    const flags = parseArguments(args, FLAGS, terminal);
+  words: 'files',
+  flags: FLAGS,
+  async run(flags, terminal) {
     if (flags.words.length === 0) throw new UsageError('which log?');
     const keep = readShare(flags.text('keep') ?? '99.9%');
     const options = logOptions(flags);
