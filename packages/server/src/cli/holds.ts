@@ -1,13 +1,8 @@
 /** `sluice reserve`, `settle`: an estimate is spent, and later what it really was, from the command line. */
-import { type Command, type Flags, parseArguments } from './command.ts';
+import type { Command } from './command.ts';
+import { paintAnswer, painter } from './paint.ts';
 import { EXIT, OverError, UsageError } from './terminal.ts';
-import { costHelp, costOf, sayDecision, TARGET_FLAGS, TARGET_HELP, targetOf, verbCommand } from './verbs.ts';
-
-const SETTLE_FLAGS = {
-  ...TARGET_FLAGS,
-  actual: { type: 'string' },
-  'max-debt': { type: 'string' },
-} as const satisfies Flags;
+import { costHelp, costOf, flagsBeside, sayDecision, TARGET_HELP, targetOf, verbCommand } from './verbs.ts';
 
 const SETTLE_HELP = `Usage: sluice settle HOLD --actual N [--max-debt N] [--server URL | --redis URL]
 
@@ -23,8 +18,8 @@ const settleCommand: Command = {
   name: 'settle',
   summary: 'Says what a hold really used; the rest comes back. Exit code 1 when it was settled, or too late.',
   help: SETTLE_HELP,
-  async run(args, terminal) {
-    const flags = parseArguments(args, SETTLE_FLAGS, terminal);
+  flags: flagsBeside(['actual', 'max-debt']),
+  async run(flags, terminal) {
     const [hold] = flags.words;
     if (hold === undefined || flags.words.length > 1) {
       throw new UsageError('expected one hold, as sluice reserve prints it');
@@ -35,7 +30,9 @@ const settleCommand: Command = {
     const body = { hold, actual, ...(maxDebt === undefined ? {} : { maxDebt }) };
     try {
       const answer = await (await targetOf(flags, terminal))('settle', body);
-      terminal.out(flags.has('json') ? JSON.stringify(answer) : saySettled(answer));
+      terminal.out(
+        flags.has('json') ? JSON.stringify(answer) : paintAnswer(saySettled(answer), painter(terminal.colors?.out)),
+      );
       return answer.expired === true ? EXIT.no : EXIT.ok;
     } catch (error) {
       if (!(error instanceof OverError)) throw error;

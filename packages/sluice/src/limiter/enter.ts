@@ -13,7 +13,7 @@ import { type Policy, ruleOf } from '../model/policy.ts';
 import { checkResult } from '../model/spent.ts';
 import { acquire, checkWork } from './acquire.ts';
 import { type AttemptOptions, ask, type Core, called, type WithContext } from './core.ts';
-import { type Amounts, amountFor } from './costs.ts';
+import type { Amounts } from './costs.ts';
 import type { Lines } from './lines.ts';
 import { systemTimers } from './sleep.ts';
 
@@ -118,14 +118,13 @@ function hold(
   result: RateLimitResult,
   sentAt: number,
 ): Permit {
-  const costs = policies.map((_, index) => amountFor(amounts, index));
   const { clock } = timers;
   return permits.permitOf({
     store,
     clock,
     key,
     policies,
-    costs,
+    costs: amounts,
     result,
     sentAt,
     heartbeat,

@@ -8,7 +8,7 @@
  *     value    how states that are one short value are read and written, for algorithms that do not bring that themselves
  *     block    what a blocked key is told
  *     the algorithm, or MODULES: a function for each of several
- *     the entry: decide-one, decide-many, several and decide, several and grant, change, release, history
+ *     the entry: decide-one, decide-many, several and decide, several and grant, change, or what the algorithm brings: release, history
  */
 import type { Rule } from '../model/rule.ts';
 import type { Script } from './run-script.ts';
@@ -21,7 +21,6 @@ import {
   decideOneLua,
   expiryLua,
   grantLua,
-  historyLua,
   loneReadLua,
   loneWriteLua,
   severalLua,
@@ -31,8 +30,6 @@ import {
 import { sha1 } from './sha1.ts';
 
 const ENTRIES = {
-  many: decideManyLua,
-  history: historyLua,
   decide: `${severalLua}\n${decideLua}`,
   grant: `${severalLua}\n${grantLua}`,
   change: changeLua,
@@ -66,7 +63,7 @@ export function luaNumber({ redis }: Rule): number {
 }
 
 export function singleScript(entry: SingleEntry, rule: Rule): Script {
-  const { lua, release, releaseLone } = rule.redis!;
+  const { lua, releaseLone } = rule.redis!;
   return kept(`${entry} ${luaNumber(rule)}`, () =>
     [
       ARGUMENTS,
@@ -74,7 +71,7 @@ export function singleScript(entry: SingleEntry, rule: Rule): Script {
       ...(entry === 'release' && releaseLone !== undefined ? [releaseLone] : []),
       ...surroundings([lua], false),
       entry === 'many' ? decidingPart(lua) : lua,
-      entry === 'release' ? release : ENTRIES[entry],
+      entry === 'many' ? decideManyLua : rule.redis![entry],
     ].join('\n'),
   );
 }

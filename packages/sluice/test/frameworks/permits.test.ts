@@ -2,19 +2,25 @@
 import 'reflect-metadata';
 import { createServer, get, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { serve } from '@hono/node-server';
+import { node } from '@elysiajs/node';
+import { serve as serveHono } from '@hono/node-server';
 import { Controller, Get, Module } from '@nestjs/common';
 import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { Elysia } from 'elysia';
 import express from 'express';
 import Fastify from 'fastify';
+import { H3, serve } from 'h3';
+import { createApp, eventHandler, toNodeListener } from 'h3v1';
 import { Hono } from 'hono';
 import Koa from 'koa';
 import { afterEach, describe, expect, test } from 'vitest';
+import { rateLimit as forElysia } from '../../src/frameworks/elysia.ts';
 import { rateLimit as forExpress } from '../../src/frameworks/express.ts';
 import { rateLimit as forFastify } from '../../src/frameworks/fastify.ts';
 import { rateLimit as forFetch } from '../../src/frameworks/fetch.ts';
+import { rateLimit as forH3 } from '../../src/frameworks/h3.ts';
 import { rateLimit as forHono } from '../../src/frameworks/hono.ts';
 import { rateLimit as forKoa } from '../../src/frameworks/koa.ts';
 import { RateLimitModule } from '../../src/frameworks/nest.ts';
@@ -93,6 +99,28 @@ const STARTS: Readonly<Record<string, (work: Work) => Promise<{ port: number; st
     });
     return listening(app.listen(0, '127.0.0.1'));
   },
+  async elysia(work) {
+    let started: { raw: { ready(): Promise<unknown>; node: { server: Server } } } | undefined;
+    new Elysia({ adapter: node() })
+      .use(forElysia(work.options))
+      .get('/', () => work.run())
+      .listen({ port: 0, hostname: '127.0.0.1' }, (info) => {
+        started = info as never;
+      });
+    await started!.raw.ready();
+    return listening(started!.raw.node.server);
+  },
+  async 'h3 2'(work) {
+    const app = new H3({ silent: true }).use(forH3(work.options)).get('/', () => work.run());
+    const running = serve(app, { port: 0, hostname: '127.0.0.1', silent: true });
+    await running.ready();
+    return listening(running.node!.server as Server);
+  },
+  'h3 1'(work) {
+    const app = createApp({ onError: () => {} });
+    app.use(forH3(work.options)).use(eventHandler(() => work.run()));
+    return listening(createServer(toNodeListener(app)).listen(0, '127.0.0.1'));
+  },
   node(work) {
     const listener = forNode(work.options)(async (_request, response) => {
       try {
@@ -108,7 +136,7 @@ const STARTS: Readonly<Record<string, (work: Work) => Promise<{ port: number; st
     app.use(forHono(work.options));
     app.get('/', async (c) => c.text(await work.run()));
     app.onError((_, c) => c.text('', 500));
-    return listening(serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }) as Server);
+    return listening(serveHono({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }) as Server);
   },
   'nest on Express': nest(() => new ExpressAdapter()),
   'nest on Fastify': nest(() => new FastifyAdapter()),
