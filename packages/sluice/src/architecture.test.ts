@@ -12,7 +12,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   model: [],
   algorithms: ['model'],
   policies: ['model', 'algorithms'],
-  algorithm: ['model'],
+  algorithm: ['model', 'algorithms'],
   store: ['model'],
   limiter: ['model'],
   memory: ['model', 'store'],
@@ -21,6 +21,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   layers: ['model', 'store'],
   http: ['model', 'limiter'],
   llm: ['model', 'limiter'],
+  adaptive: ['model'],
   // A list over any store: what an address is, how an engine swaps, how Redis runs a script.
   exceptions: ['model', 'http', 'store', 'redis', 'algorithms'],
   // What people install: the other rooms put together.
@@ -51,7 +52,7 @@ const BANS: readonly Ban[] = [
     pattern: /\bset(?:Timeout|Interval)\(/,
     instead: 'let the attempts that come along do it: the core has no timers',
     // A deadline has to come also when nothing else does: that is what it is for. And whoever waits for a turn has to be woken.
-    except: ['http/timers.ts', 'model/timer.ts', 'limiter/sleep.ts'],
+    except: ['http/timers.ts', 'model/clock.ts', 'limiter/sleep.ts'],
   },
   {
     pattern: /\bfrom '(?!\.)/,

@@ -5,6 +5,7 @@
 import type { RequestResult } from '../http/gate.ts';
 import type { ClientAddress } from '../http/request-view.ts';
 import type { MaybePromise } from '../model/maybe-promise.ts';
+import { callOf } from './exchange.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
 import { checkPeerOption, peerOf } from './peer.ts';
 import { type Answer, passResponse } from './responses.ts';
@@ -50,7 +51,8 @@ export function rateLimit<Req extends Request = Request, Context = unknown>(
   const ownIp = checkPeerOption(options.ip);
   return (handler) =>
     async (request, ...beside) => {
-      const view = new FetchView(request, beside, ownIp);
+      const call = callOf(request);
+      const view = new FetchView(request, call.exchange, beside, ownIp);
       const around = { signal: request.signal, wait: (work: Promise<unknown>) => wait(beside, work) };
       try {
         return await passResponse(entrance, view, around, (result) => {
@@ -58,7 +60,7 @@ export function rateLimit<Req extends Request = Request, Context = unknown>(
           return handler(request, ...beside);
         });
       } finally {
-        view.leave();
+        call.leave();
       }
     };
 }
@@ -80,32 +82,17 @@ function wait(beside: readonly unknown[], work: Promise<unknown>): void {
   if (typeof context?.waitUntil === 'function') context.waitUntil(work);
 }
 
-/** One object for each call of an outermost handler. A request may be used again, as tests do, and is another request then. */
-const calls = new WeakMap<Request, object>();
-
 class FetchView<Req extends Request> implements NativeView<Req> {
   readonly native: Req;
-  #call: object | undefined;
+  readonly exchange: object;
   readonly #beside: readonly unknown[];
   readonly #ownIp: IpOf<Req> | undefined;
 
-  constructor(native: Req, beside: readonly unknown[], ownIp: IpOf<Req> | undefined) {
+  constructor(native: Req, exchange: object, beside: readonly unknown[], ownIp: IpOf<Req> | undefined) {
     this.native = native;
+    this.exchange = exchange;
     this.#beside = beside;
     this.#ownIp = ownIp;
-  }
-
-  get exchange(): object {
-    const outer = calls.get(this.native);
-    if (outer !== undefined) return outer;
-    this.#call = {};
-    calls.set(this.native, this.#call);
-    return this.#call;
-  }
-
-  /** The handler is done. */
-  leave(): void {
-    if (this.#call !== undefined) calls.delete(this.native);
   }
 
   get method(): string {
