@@ -4,7 +4,7 @@ import { stat, writeFile } from 'node:fs/promises';
 import { type Condition, MEASURES, parseCondition } from '../backtest/fail-if.ts';
 import { type BacktestOptions, type BacktestReport, backtest } from '../log-files/backtest.ts';
 import { ConfigScenario } from '../log-files/config-scenario.ts';
-import { findLogs } from '../log-files/read-logs.ts';
+import { findLogs } from '../log-files/open-logs.ts';
 import { reportHtml } from '../log-files/report-html.ts';
 import { FormatError } from '../logs/line-format.ts';
 import { loadConfig } from '../service/load-config.ts';
@@ -87,15 +87,14 @@ async function tried(
   chosen: Pick<BacktestOptions, 'policies' | 'config'>,
 ): Promise<BacktestReport> {
   const options = logOptions(flags);
-  const names = await findLogs(flags.words);
   const denied = deniedFile(flags.text('denied'));
   const progress = progressLine(terminal);
   const { signal, stop } = interruption();
   try {
-    return await backtest(names, {
+    return await backtest(flags.words, {
       ...options,
       ...chosen,
-      workers: options.workers ?? workersFor(await sizeOf(names)),
+      workers: options.workers ?? workersFor(await sizeOf(flags.words)),
       input: terminal.input,
       bounds: !flags.has('no-bounds'),
       onProgress: progress.onProgress,
@@ -110,8 +109,9 @@ async function tried(
 }
 
 /** Of all that lie on the disk. */
-export async function sizeOf(names: readonly string[]): Promise<number> {
-  const sizes = await Promise.all(names.map(async (name) => (name === '-' ? 0 : (await stat(name)).size)));
+export async function sizeOf(paths: readonly string[]): Promise<number> {
+  const found = await findLogs(paths);
+  const sizes = await Promise.all(found.map(async ({ name }) => (name === '-' ? 0 : (await stat(name)).size)));
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 

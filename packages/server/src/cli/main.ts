@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type Command, parseArguments } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { didYouMean } from './did-you-mean.ts';
+import { keepHeapSmall } from './heap.ts';
 import { painter } from './paint.ts';
 import { EXIT, processTerminal, type Terminal, UsageError } from './terminal.ts';
 import { unknownVariables, withoutLinks } from './variables.ts';
@@ -12,6 +13,8 @@ export async function main(args: readonly string[], outside: Terminal = processT
   const [name = '--help', ...rest] = args;
   if (name === '--help' || name === '-h' || name === 'help') return showHelp(rest[0], terminal);
   if (name === '--version' || name === '-V') return showVersion(terminal);
+  // Before all that a server is made of is loaded, which makes the heap grow.
+  if (name === 'serve') keepHeapSmall(terminal.environment.NODE_OPTIONS);
   const command = await COMMANDS.get(name)?.();
   if (command === undefined) {
     const hint = didYouMean(name, [...COMMANDS.keys()]);

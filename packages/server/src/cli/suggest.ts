@@ -3,7 +3,7 @@
 import type { CurvePoint } from '../backtest/suggest.ts';
 import { fieldsOf } from '../files/algorithms.ts';
 import { exactTime, rateText } from '../files/time-text.ts';
-import { findLogs } from '../log-files/read-logs.ts';
+
 import { type SuggestReport, suggest, type Tried } from '../log-files/suggest.ts';
 import { interruption, readable, sizeOf } from './backtest.ts';
 import type { Command } from './command.ts';
@@ -39,12 +39,11 @@ Examples:
     const progress = progressLine(terminal);
     const { signal, stop } = interruption();
     const report = await readable(async () => {
-      const names = await findLogs(flags.words);
-      return suggest(names, {
+      return suggest(flags.words, {
         ...options,
         keep,
         rates: flags.text('rates')?.split(','),
-        workers: options.workers ?? workersFor(await sizeOf(names)),
+        workers: options.workers ?? workersFor(await sizeOf(flags.words)),
         input: terminal.input,
         onProgress: progress.onProgress,
         signal,
@@ -120,7 +119,7 @@ function bar(value: number, most: number, isKnee: boolean): string {
   return `${'█'.repeat(length)}${isKnee ? ' the curve bends here' : ''}`;
 }
 
-function windowsText({ sliding, fixed, keep }: SuggestReport): string[] {
+function windowsText({ sliding, log, fixed, keep }: SuggestReport): string[] {
   const right = 'right' as const;
   const titles = ['window', '50 %', '90 %', '99 %', '99.9 %', 'everyone', `keep ${percent(keep)}`];
   const rows = (kind: string, points: readonly CurvePoint[]) => points.map((point) => [kind, ...cells(point)]);
@@ -128,7 +127,7 @@ function windowsText({ sliding, fixed, keep }: SuggestReport): string[] {
     'Limit that a window needs',
     ...table(
       [{ title: '' }, ...titles.map((title) => ({ title, align: right }))],
-      [...rows('sliding', sliding), ...rows('fixed', fixed)],
+      [...rows('sliding counter', sliding), ...rows('sliding log', log), ...rows('fixed', fixed)],
     ),
   ];
 }
