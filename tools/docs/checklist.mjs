@@ -177,12 +177,12 @@ function wordFindings(pieces) {
   );
 }
 
-/** Lines that an address makes long are as they are. */
+/** Lines of HTML, and those that an address makes long, are as they are. */
 function widthFindings(pieces) {
   const prose = pieces.filter(({ kind }) => kind === 'paragraph' || kind === 'item');
   return prose.flatMap(({ text, line }) =>
     text.split('\n').flatMap((each, index) => {
-      if (each.length <= WIDTH || /\]\([^)]{40,}\)|https?:\S{40,}/.test(each)) return [];
+      if (each.length <= WIDTH || each.startsWith('<') || /\]\([^)]{40,}\)|https?:\S{40,}/.test(each)) return [];
       return [{ rule: 'width', line: line + index, says: `${each.length} columns, at most ${WIDTH}` }];
     }),
   );

@@ -2,6 +2,8 @@
  * `sluice/h3`: one middleware for h3 2 (Nitro 3) and h3 1 (Nitro 2, Nuxt). They are told apart by their events: those of h3 1 are made of
  * Node's request and response, those of h3 2 of a request of the web platform.
  */
+// The module must be known, so that it can be added to below.
+import type {} from 'h3';
 import type { GateDecision, RequestResult } from '../http/gate.ts';
 import type { HeaderValues } from '../http/headers.ts';
 import { concludeOnClose, type NodeRequest, type NodeResponse, NodeView, pass } from './node-http.ts';
@@ -11,6 +13,13 @@ import { checkPeerOption } from './peer.ts';
 import { holding } from './response-body.ts';
 import { denialResponse } from './responses.ts';
 import { type ServedRequest, WebView } from './web-view.ts';
+
+declare module 'h3' {
+  interface H3EventContext {
+    /** What the innermost `rateLimit` was told; undefined when it was skipped. */
+    rateLimit?: RequestResult | undefined;
+  }
+}
 
 /** What the middleware uses of an event of h3, 1 or 2. */
 export interface H3EventLike {
