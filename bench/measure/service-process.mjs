@@ -10,12 +10,13 @@ import { fileURLToPath } from 'node:url';
 const COMMAND = fileURLToPath(new URL('../../packages/server/bin/sluice.mjs', import.meta.url));
 const CONFIG = 'policies: { api: { algorithm: sliding-window-counter, limit: 1000000000, window: 1d } }\n';
 
-export async function startService({ workers, redisPort }) {
+/** `text` is the config, `more` further arguments, `command` the file that is run. */
+export async function startService({ workers, redisPort, text = CONFIG, more = [], command = COMMAND }) {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
   const config = join(folder, 'policies.yaml');
-  writeFileSync(config, CONFIG);
+  writeFileSync(config, text);
   const address = ['--redis', `redis://127.0.0.1:${redisPort}`, '--workers', String(workers), '--port', '0', '--json'];
-  const child = spawn(process.execPath, [COMMAND, 'serve', '--config', config, ...address], {
+  const child = spawn(process.execPath, [command, 'serve', '--config', config, ...address, ...more], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let said = '';
@@ -24,8 +25,11 @@ export async function startService({ workers, redisPort }) {
   });
   const { value: greeting } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
   if (greeting === undefined) throw new Error(`the service ended before it listened: ${said}`);
+  const { url, grpc = '' } = JSON.parse(greeting);
   return {
-    url: JSON.parse(greeting).url,
+    url,
+    grpcPort: Number(grpc.split(':').at(-1)),
+    residentMb: () => residentMbOf(child.pid),
     /** Microseconds of CPU so far, by process: the one that was started, and its workers. */
     cpu: () => Object.fromEntries([child.pid, ...childrenOf(child.pid)].map((pid) => [pid, cpuMicrosOf(pid)])),
     async stop() {
@@ -48,6 +52,11 @@ function cpuMicrosOf(pid) {
     Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]),
   );
   return nanos.reduce((sum, one) => sum + one, 0) / 1000;
+}
+
+/** Resident memory of a process, in MB. */
+export function residentMbOf(pid) {
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024;
 }
 
 const TICK_MICROS = 10_000;

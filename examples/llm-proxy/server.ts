@@ -28,7 +28,7 @@ const provider = createLimiter({
     tokenBucket({ name: 'provider-tokens', capacity: 20_000, refillRate: '20000/min' }),
   ],
 });
-const answers = estimates({ quantile: 0.5, first: 20 });
+const answers = estimates({ first: 20 });
 
 const app = express();
 app.use(express.json());

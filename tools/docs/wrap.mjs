@@ -26,7 +26,7 @@ function wrapLines(own, width) {
   let line = head;
   for (const word of words.map((each) => each.replace(/\s+/g, ' '))) {
     const isFirst = line === head && lines.length === 0;
-    if (!isFirst && line.length + 1 + word.length > width && !/^(?:[-+*#>|]|\d+\.)/.test(word)) {
+    if (!isFirst && line.length + 1 + word.length > width && !/^(?:[-+*#>|]|\d+\.$)/.test(word)) {
       lines.push(line);
       line = `${indent}${word}`;
     } else line = isFirst || line.trim() === '' ? `${line}${word}` : `${line} ${word}`;

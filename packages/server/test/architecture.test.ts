@@ -18,13 +18,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   envoy: ['files'],
   'envoy/grpc': ['files', 'grpc', 'envoy'],
   config: ['files', 'envoy'],
-  service: ['files', 'grpc', 'config', 'envoy'],
+  telemetry: [],
+  service: ['files', 'grpc', 'config', 'envoy', 'telemetry'],
   lab: ['files', 'config', 'service'],
   workers: ['files', 'config', 'service'],
   logs: [],
   backtest: ['logs'],
   'log-files': ['files', 'config', 'logs', 'backtest'],
-  cli: ['files', 'config', 'envoy', 'service', 'lab', 'workers', 'logs', 'backtest', 'log-files'],
+  cli: ['files', 'config', 'envoy', 'service', 'lab', 'workers', 'telemetry', 'logs', 'backtest', 'log-files'],
 };
 
 const BANS: readonly { readonly pattern: RegExp; readonly instead: string; readonly except?: readonly string[] }[] = [

@@ -8,6 +8,7 @@ import { printable, shortened, table } from './table.ts';
 const BARS = '▁▂▃▄▅▆▇█';
 const CHART_WIDTH = 60;
 const KEY_WIDTH = 44;
+const MOST_NOTES = 5;
 
 export function count(value: number): string {
   return Math.round(value).toLocaleString('en-US');
@@ -41,14 +42,16 @@ export function reportText(report: BacktestReport): string {
 }
 
 /** What is said of the reading, by both commands. */
-export type ReadHead = Pick<BacktestReport, 'logs' | 'lines' | 'badLines' | 'isInterrupted' | 'window'>;
+export type ReadHead = Pick<BacktestReport, 'logs' | 'lines' | 'badLines' | 'isInterrupted' | 'window' | 'notes'>;
 
 /** Of one log its name, of several how many. */
-export function headText({ logs, lines, badLines, isInterrupted, window }: ReadHead): string[] {
+export function headText({ logs, lines, badLines, isInterrupted, window, notes }: ReadHead): string[] {
   const formats = [...new Set(logs.map(({ format }) => format))].join(', ');
   const from = logs.length === 1 ? logs[0]!.file : `${logs.length} files`;
-  const skipped = lines.skipped > 0 ? `, ${count(lines.skipped)} empty or comments` : '';
-  const out = [`${from}: ${formats}, ${count(lines.lines)} lines${skipped}`];
+  const skipped = lines.skipped > 0 ? `, ${count(lines.skipped)} of them headers, comments or empty` : '';
+  const out = logs.length === 0 ? [] : [`${from}: ${formats}, ${count(lines.lines)} lines${skipped}`];
+  out.push(...notes.slice(0, MOST_NOTES).map(printable));
+  if (notes.length > MOST_NOTES) out.push(`And ${notes.length - MOST_NOTES} more files; --json lists them.`);
   if (isInterrupted) out.push('Interrupted: this is what was read until then.');
   if (lines.bad > 0) out.push(`${count(lines.bad)} lines could not be read. The first of them:`);
   for (const { file, line, reason, text } of badLines) {

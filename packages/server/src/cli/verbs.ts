@@ -1,25 +1,34 @@
 /** `sluice attempt`, `peek`, `refund`, `penalize`, `reset`, `block`, `unblock`, `history`: the verbs from the command line. */
 import { roughTime } from '../files/time-text.ts';
-import { type Arguments, type Command, type Flags, parseArguments } from './command.ts';
+import type { Arguments, Command, Flags } from './command.ts';
+import { paintAnswer, painter } from './paint.ts';
 import { REDIS_FLAGS, REDIS_HELP, redisTarget } from './redis-flags.ts';
 import { SERVER_FLAGS, SERVER_HELP, serverApi } from './server-api.ts';
 import { EXIT, type Terminal, UsageError } from './terminal.ts';
 import type { Ask, VerbName } from './verb-target.ts';
 
-export const TARGET_FLAGS = {
-  policy: { type: 'string', multiple: true },
-  plan: { type: 'string' },
+const OWN_FLAGS: Flags = {
   cost: { type: 'string' },
   for: { type: 'string' },
   limit: { type: 'string' },
   after: { type: 'string' },
+};
+
+const TARGET_FLAGS = {
+  policy: { type: 'string', multiple: true },
+  plan: { type: 'string' },
   ...SERVER_FLAGS,
   ...REDIS_FLAGS,
   // Only when it is said: where SLUICE_REDIS is set for a server, that server is to be asked.
   redis: { type: 'string' },
-  config: { type: 'string', multiple: true },
+  config: { type: 'string', multiple: true, isFile: true },
   json: { type: 'boolean' },
 } as const satisfies Flags;
+
+/** Those of all verbs, and some that not every verb has. */
+export function flagsBeside(own: readonly string[]): Flags {
+  return { ...Object.fromEntries(own.map((flag) => [flag, OWN_FLAGS[flag]!])), ...TARGET_FLAGS };
+}
 
 export const TARGET_HELP = `  --policy NAME    a policy of the config, or a whole one as JSON; may be repeated: all or nothing
   --plan NAME      which numbers of a configured policy hold
@@ -61,13 +70,13 @@ export function verbCommand(command: VerbCommand): Command {
       ['', ...(ownHelp === undefined ? [] : [ownHelp]), TARGET_HELP, ''].join('\n'),
       ['Examples:', ...examples.map((example) => `  ${example}`)].join('\n'),
     ].join('\n'),
-    async run(args, terminal) {
-      const flags = parseArguments(args, TARGET_FLAGS, terminal);
+    flags: flagsBeside(command.own),
+    async run(flags, terminal) {
       const body = bodyOf(flags, command);
       const target = await targetOf(flags, terminal);
       const answer = await target(name, body);
       const [exit, text] = command.say(answer);
-      terminal.out(flags.has('json') ? JSON.stringify(answer) : text);
+      terminal.out(flags.has('json') ? JSON.stringify(answer) : paintAnswer(text, painter(terminal.colors?.out)));
       return exit;
     },
   };
@@ -76,9 +85,6 @@ export function verbCommand(command: VerbCommand): Command {
 function bodyOf(flags: Arguments, { own }: VerbCommand): object {
   const [key] = flags.words;
   if (key === undefined || flags.words.length > 1) throw new UsageError('expected one key');
-  for (const flag of ['cost', 'for', 'limit', 'after']) {
-    if (flags.text(flag) !== undefined && !own.includes(flag)) throw new UsageError(`there is no --${flag} here`);
-  }
   const policies = flags.texts('policy').map(policyOf);
   if (policies.length === 0) throw new UsageError('expected --policy NAME');
   return {

@@ -5,18 +5,51 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { PassThrough, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { FormatError } from '../logs/line-format.ts';
 import { MOST_LINE_BYTES } from '../logs/request-reader.ts';
 
 const BLOCK_BYTES = 1 << 20;
+/** What a worker reads at a time. */
+export const PART_BYTES = 1 << 21;
 const NEWLINE = 10;
+
+/** First bytes of what is packed, or not UTF-8, and what unpacks it. */
+const PACKINGS: readonly (readonly [name: string, bytes: readonly number[], command: string])[] = [
+  ['gzip', [0x1f, 0x8b], 'gzip -dc'],
+  ['zstd', [0x28, 0xb5, 0x2f, 0xfd], 'zstd -dc'],
+  ['bzip2', [0x42, 0x5a, 0x68], 'bzip2 -dc'],
+  ['xz', [0xfd, 0x37, 0x7a, 0x58, 0x5a], 'xz -dc'],
+  ['lz4', [0x04, 0x22, 0x4d, 0x18], 'lz4 -dc'],
+  ['zip', [0x50, 0x4b, 0x03, 0x04], 'unzip -p'],
+  ['compress', [0x1f, 0x9d], 'uncompress -c'],
+  ['UTF-16', [0xff, 0xfe], 'iconv -f utf-16 -t utf-8'],
+  ['UTF-16', [0xfe, 0xff], 'iconv -f utf-16 -t utf-8'],
+];
+
+function packingOf(start: Uint8Array): string | undefined {
+  return PACKINGS.find(([, bytes]) => bytes.every((byte, index) => start[index] === byte))?.[0];
+}
+
+function unreadable(packing: string, name: string): string {
+  const [, , command] = PACKINGS.find(([each]) => each === packing)!;
+  const what =
+    packing === 'UTF-16'
+      ? 'it is UTF-16, and only UTF-8 is read'
+      : `it is packed with ${packing}, and only gzip is read`;
+  return `${what}. Convert it on the way: ${command} ${name} | sluice backtest - ...`;
+}
 
 /** One log. */
 export interface LogSource {
   readonly name: string;
+  /** The file, when its bytes are the log as it stands: then others can read parts of it too. */
+  readonly file: string | undefined;
   /** Bytes on the disk; undefined when nobody knows, as of standard input. */
   readonly size: number | undefined;
   /** Bytes read so far, of those. */
   readonly position: number;
+  /** Why it ended before its end. */
+  readonly problem: string | undefined;
   /** Whole lines; undefined at the end. They are good until the next call. */
   next(): Promise<Uint8Array | undefined>;
   close(): Promise<void>;
@@ -33,11 +66,19 @@ interface ByteSource {
 /** A file of any size, packed or not. */
 export async function openFile(name: string): Promise<LogSource> {
   const handle = await open(name);
-  const { size } = await handle.stat();
-  const start = new Uint8Array(2);
-  await handle.read(start, 0, 2, 0);
-  const isPacked = start[0] === 0x1f && start[1] === 0x8b;
-  return new LineBlocks(name, size, isPacked ? packedFile(handle) : plainFile(handle));
+  const stats = await handle.stat();
+  // A pipe has a name too, and can be read only once.
+  if (!stats.isFile()) return openStream(name, handle.createReadStream());
+  const { size } = stats;
+  const start = new Uint8Array(8);
+  await handle.read(start, 0, start.length, 0);
+  const packing = packingOf(start);
+  if (packing !== undefined && packing !== 'gzip') {
+    await handle.close();
+    throw new FormatError(unreadable(packing, name));
+  }
+  if (packing === 'gzip') return new LineBlocks(name, size, packedFile(handle));
+  return new LineBlocks(name, size, plainFile(handle), name);
 }
 
 /** Standard input, or whatever else flows. */
@@ -84,8 +125,9 @@ function unpacked(stream: Readable): Readable {
     const first = stream.read() as Buffer | null;
     if (first === null) return void stream.pipe(out);
     stream.unshift(first);
-    const isPacked = first[0] === 0x1f && first[1] === 0x8b;
-    if (!isPacked) return void stream.pipe(out);
+    const packing = packingOf(first);
+    if (packing === undefined) return void stream.pipe(out);
+    if (packing !== 'gzip') return void out.destroy(new FormatError(unreadable(packing, 'FILE')));
     const unpacking = stream.pipe(createGunzip());
     unpacking.on('error', (error) => out.destroy(error));
     return void unpacking.pipe(out);
@@ -123,6 +165,8 @@ function streamed(stream: Readable): ByteSource {
 class LineBlocks implements LogSource {
   readonly name: string;
   readonly size: number | undefined;
+  readonly file: string | undefined;
+  problem: string | undefined;
   readonly #source: ByteSource;
   #buffer: Uint8Array = Buffer.allocUnsafeSlow(BLOCK_BYTES + MOST_LINE_BYTES + 1);
   /** What is there of a line whose end was not yet read. */
@@ -132,8 +176,9 @@ class LineBlocks implements LogSource {
   #isSkipping = false;
   #isOver = false;
 
-  constructor(name: string, size: number | undefined, source: ByteSource) {
+  constructor(name: string, size: number | undefined, source: ByteSource, file?: string) {
     this.name = name;
+    this.file = file;
     this.size = size;
     this.#source = source;
   }
@@ -147,7 +192,7 @@ class LineBlocks implements LogSource {
     buffer.copyWithin(0, this.#rest, this.#length);
     let length = this.#length - this.#rest;
     while (!this.#isOver) {
-      const read = await this.#source.read(buffer, length);
+      const read = await this.#read(length);
       if (read === 0) {
         this.#isOver = true;
         break;
@@ -162,6 +207,17 @@ class LineBlocks implements LogSource {
       if (length >= BLOCK_BYTES) break;
     }
     return this.#block(length);
+  }
+
+  /** What is packed and cut off counts up to there. */
+  async #read(offset: number): Promise<number> {
+    try {
+      return await this.#source.read(this.#buffer, offset);
+    } catch (error) {
+      if (!String((error as NodeJS.ErrnoException).code).startsWith('Z_')) throw error;
+      this.problem = `it cannot be unpacked to its end (${(error as Error).message}). What was read until there counts.`;
+      return 0;
+    }
   }
 
   #block(length: number): Uint8Array | undefined {

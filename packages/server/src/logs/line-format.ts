@@ -55,8 +55,6 @@ export interface LineFormat {
   reader(wanted: readonly string[]): LineReader;
   /** Whether its addresses may come with a port, or as a list of hops. */
   readonly hasLooseAddresses: boolean;
-  /** How many microseconds one unit of its durations is; 0 when it has none. */
-  readonly durationUnit: number;
 }
 
 /** What is wrong with a format, or with what is wanted of it: a sentence for people. */

@@ -4,14 +4,13 @@
  *
  * When the document cannot be read, the last known list stays in force, and a warning says so.
  */
-import { type Clock, checkClock, monotonicClock, systemClock } from '../model/clock.ts';
+import { type Clock, checkClock, monotonicClock, systemClock, type WakeAfter, wakeByTimer } from '../model/clock.ts';
 import { type Duration, MICROS_PER_MS, parseDuration } from '../model/duration.ts';
 import { SluiceError } from '../model/errors.ts';
 import { inBackground } from '../model/maybe-promise.ts';
 import { checkCount, checkFunction, checkOptionNames } from '../model/options.ts';
 import { emitWarning } from '../model/runtime.ts';
 import type { Question, Store } from '../model/store.ts';
-import { type WakeAfter, wakeByTimer } from '../model/timer.ts';
 import type { OnWarning } from '../model/warnings.ts';
 import { withExceptions } from './around.ts';
 import { checkPort, type ExceptionsPort, entriesOf, localPort, newVersion, textOf } from './document.ts';
@@ -271,7 +270,7 @@ class SharedExceptions implements Exceptions {
     const { length } = this.list();
     this.#warn(
       'SLUICE_STORE_AWAY',
-      `The exceptions cannot be read, so the last known list (${length}) stays in force until they can. ${messageOf(error)}`,
+      `The exceptions cannot be read (${messageOf(error).replace(/\.$/, '')}), so the last known list (${length}) stays in force until they can.`,
     );
   }
 

@@ -6,8 +6,9 @@
 import { type Clock, checkClock, monotonicClock } from '../model/clock.ts';
 import { type Duration, parseDuration } from '../model/duration.ts';
 import { SluiceError } from '../model/errors.ts';
+import { asking } from '../model/maybe-promise.ts';
 import { checkCount, checkOptionNames } from '../model/options.ts';
-import { asking, isStoreFault } from '../model/store.ts';
+import { isStoreFault } from '../model/store.ts';
 import { callHook, checkHook, type Hook } from './hooks.ts';
 import { type Layer, layerOf } from './layered.ts';
 

@@ -4,8 +4,8 @@ import { Kind, mistaken, SluiceError, wrong } from '../model/errors.ts';
 import { identity, type MaybePromise, proceed } from '../model/maybe-promise.ts';
 import { checkOptionNames, invalidOption } from '../model/options.ts';
 import { hasRule, invalidPolicy, isObject, type Policy, plainData } from '../model/policy.ts';
-import { type Attempt, NOTHING_ELSE, type Store } from '../model/store.ts';
-import { type Amounts, amountFor, amountsOf, type Cost } from './costs.ts';
+import { type Attempt, attemptOf, type Store } from '../model/store.ts';
+import { type Amounts, amountsOf, type Cost } from './costs.ts';
 import type { Timers } from './sleep.ts';
 
 export interface Core<Context> {
@@ -50,12 +50,10 @@ type Called<Options> = Options & { readonly amounts: Amounts; readonly policies:
 
 /** An attempt of a key under policies that are checked already. */
 export function attemptOn(key: string, policies: readonly Policy[], amounts: Amounts, dryRun: boolean): Attempt {
-  const cost = amountFor(amounts, 0);
-  const and =
-    policies.length === 1
-      ? NOTHING_ELSE
-      : policies.slice(1).map((policy, index) => ({ key, policy, cost: amountFor(amounts, index + 1) }));
-  return { verb: 'attempt', key, policy: policies[0]!, cost, and, dryRun };
+  return attemptOf(
+    policies.map((policy, index) => ({ key, policy, cost: amounts[index]! })),
+    dryRun,
+  );
 }
 
 export function ask(

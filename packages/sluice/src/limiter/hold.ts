@@ -15,7 +15,7 @@ import { isSpentInStore, spentBy } from '../model/spent.ts';
 import type { Answer, Attempt } from '../model/store.ts';
 import { waitFor } from './acquire.ts';
 import { type AttemptOptions, attemptOn, type ContextOption, type Core, called } from './core.ts';
-import { type Amounts, amountFor, amountsOf, type Cost, combined, isByName } from './costs.ts';
+import { type Amounts, amountsOf, type Cost, isByName } from './costs.ts';
 import { debtOf } from './debt.ts';
 import type { Lines } from './lines.ts';
 import {
@@ -120,7 +120,7 @@ export async function reserve<Context, Given extends ReservedCost>(
   const spending: Spending = {
     key,
     policies,
-    spent: result.decisions.map((told, index) => spentBy(told, amountFor(amounts, index))),
+    spent: result.decisions.map((told, index) => spentBy(told, amounts[index]!)),
   };
   const marked =
     made === 'made' && isSpentInStore(result) ? { ...spending, id, ends: decidedAt(result) + lasts } : undefined;
@@ -148,7 +148,7 @@ function holdOf<Context>(core: Core<Context>, reservation: Reservation): Hold<Co
   let isShown = false;
 
   const settleNow = async (actual: Amounts, expired: boolean): Promise<Settlement> => {
-    const over = policies.map((_, index) => amountFor(actual, index) - amountFor(amounts, index));
+    const over = actual.map((units, index) => units - amounts[index]!);
     const givesBack = !expired && isSpentInStore(result);
     const nothing = over.every((by) => by === 0 || (by < 0 && !givesBack));
     if (nothing && !(isShown && givesBack)) return { ...result, changed: 0, missing: 0, expired };
@@ -156,7 +156,7 @@ function holdOf<Context>(core: Core<Context>, reservation: Reservation): Hold<Co
       const { mark, ...told } = await settleSpending(core, marked, actual, maxDebt);
       return { ...told, expired: mark === 'missing' && late(told, marked, 'hold.commit') };
     }
-    const used = givesBack ? actual : combined(actual, amounts, Math.max);
+    const used = givesBack ? actual : actual.map((units, index) => Math.max(units, amounts[index]!));
     const { mark: _, ...told } = await settleSpending(core, spending, used, maxDebt);
     return { ...told, expired };
   };

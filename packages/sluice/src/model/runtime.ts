@@ -29,3 +29,10 @@ export function emitWarning(warning: Error & { readonly code?: string }): void {
 export function nodeModule(name: string): unknown {
   return nodeProcess()?.getBuiltinModule?.(name);
 }
+
+/**
+ * Runs a task when everything that has arrived was looked at. Only Node, Bun and Deno can say; elsewhere it is the next best moment. What else is called
+ * `setImmediate` may throw when it is called, as in Next.js at the edge.
+ */
+export const atEndOfTurn: (task: () => void) => void =
+  (nodeProcess() && (globalThis as { setImmediate?: (task: () => void) => void }).setImmediate) ?? queueMicrotask;

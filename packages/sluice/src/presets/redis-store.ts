@@ -8,10 +8,9 @@ import { checkFlag, checkOptionNames } from '../model/options.ts';
 import type { Place, Store } from '../model/store.ts';
 import { watchOf } from '../redis/clients/client-watch.ts';
 import type { Connection } from '../redis/clients/connection.ts';
-import { RedisHealth } from '../redis/health.ts';
 import { DEFAULT_PREFIX } from '../redis/keys.ts';
 import { type RedisStoreOptions, redisStoreOver } from '../redis/redis-store.ts';
-import { type RunScript, scriptRunner } from '../redis/run-script.ts';
+import { RedisHealth, type RunScript, scriptRunner } from '../redis/run-script.ts';
 import { announcer } from './announce.ts';
 import { waiting } from './replicas.ts';
 import {

@@ -9,12 +9,11 @@ import { checkShare } from '../layers/fallback/share.ts';
 import { callHook, checkHook, type Hook } from '../layers/hooks.ts';
 import type { Layer } from '../layers/layered.ts';
 import { memoryStore } from '../memory/memory-store.ts';
-import { type Clock, monotonicClock } from '../model/clock.ts';
+import { type Clock, monotonicClock, wakeByTimer } from '../model/clock.ts';
 import { type Duration, parseDuration } from '../model/duration.ts';
 import { SluiceError } from '../model/errors.ts';
 import { checkCount, checkFlag, checkOptionNames, invalidOption } from '../model/options.ts';
 import type { Store } from '../model/store.ts';
-import { wakeByTimer } from '../model/timer.ts';
 import type { Health, HealthChange, HealthOptions } from '../store/health.ts';
 
 /** When calls that fail mean that the engine is away. */

@@ -4,6 +4,7 @@
  * A lone attempt is not delayed: with nothing on its way, it goes out as soon as the code that asked has finished.
  */
 import { answerOf, decisionOf, resultOf, resultOfOne } from '../model/result.ts';
+import { atEndOfTurn } from '../model/runtime.ts';
 import type { Answer } from '../model/store.ts';
 import { refusalOf } from './refusals.ts';
 import type { RunScript } from './run-script.ts';
@@ -96,9 +97,6 @@ export function batchedAttempts(
       if (waiting.length === 1) (underway === 0 ? queueMicrotask : atEndOfTurn)(flush);
     });
 }
-
-/** Node, Bun and Deno can say when everything that has arrived was looked at; elsewhere the next best moment. */
-const { setImmediate: atEndOfTurn = queueMicrotask } = globalThis as { setImmediate?: (task: () => void) => void };
 
 function settle(ask: Waiting, now: number, verdicts: readonly Told[] | Error): void {
   if (verdicts instanceof Error) ask.reject(refusalOf(verdicts, true) ?? verdicts);

@@ -155,7 +155,7 @@ async function history(
 
 function historyCall(policy: Policy, now: string, after: number, most: number): { script: Script; args: string[] } {
   const rule = redisRule(ruleOf(policy));
-  if (rule.entries === undefined) throw noHistory(policy);
+  if (rule.redis!.history === undefined) throw noHistory(policy);
   const since = Number.isFinite(after) ? String(after) : '-1';
   return { script: singleScript('history', rule), args: [now, ...argsOf(rule, now), since, String(most)] };
 }

@@ -24,9 +24,6 @@ export const expiryLua =
 export const grantLua =
   "local a,b,c,d=ARGV[2]=='1',tonumber(ARGV[3]),tonumber(ARGV[4]),tonumber(ARGV[5])local e=KEYS[b+1]local f=d and call('GET',e)local g=f and tonumber(string.match(f,'^%d+'))>now local h,i,j={},{},tonumber(ARGV[10])for k=1,b do local l=1+k*5 h[k]=MODULES[tonumber(ARGV[l])](ARGV[l+1]+0.0,ARGV[l+2]+0.0,ARGV[l+3])i[k]=g and 0.0 or ARGV[l+4]+0.0 if c and not g then decide_check(h[k],KEYS[k],0.0)if h[k].remaining<j then j=h[k].remaining end end end if c and j<c then j=c end local m=true for k,n in ipairs(h)do if c and not g then i[k]=j+0.0 end local o=decide_check(n,KEYS[k],i[k])m=m and o end local p,q={},{now}for k,n in ipairs(h)do local more=more_of(n.retry,n.delay)if g then more=0 elseif n.retry==0 and(a or not m)then unspent(n,m)more=more_of(n.retry,n.delay)elseif n.state and not a then n.write(n.key,n.found,n.state,n.delta,n.reset,n.grain)end p[k]=format('%d %d %d',n.remaining,n.reset,more)q[#q+1]=now+n.reset q[#q+1]=i[k]end local r=g and'found'or'-'if d and not g and m and not a then r='made'local s=format('%d'..string.rep(' %d',#q),now+d,unpack(q))call('SET',e,s,set_option,expiry(d))end if g or not m then j=0 end return format('%d\\n%s %d\\n%s',now,r,j,table.concat(p,' '))";
 
-export const historyLua =
-  "local raw,a,b,c=read(KEYS[1])local remaining,d,reset,e=transition(now,0,raw,a)if c>now then remaining,d,reset,e=refused(c-now,d,reset)end local f={format('%d %d %d %d',now,remaining,reset,more_of(d,e))}local g=entries(raw,ARGV[5]+0.0,tonumber(ARGV[6]))for h=1,#g,2 do f[#f+1]=format('%d %d',g[h],g[h+1])end return table.concat(f,'\\n')";
-
 export const loneReadLua =
   "local key,asked=KEYS[1],(cost or 1)+0.0 local raw=call('GET',key)local remaining,reset,more,state,delta,lasts local grain=0";
 

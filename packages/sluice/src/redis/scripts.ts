@@ -3,12 +3,12 @@
  * carries the Lua of one; Redis keeps a script by its SHA-1 after the first call.
  *
  *     the arguments, and the clock
- *     lone     what is decided ahead of all functions, for one attempt
+ *     lone     what is decided ahead of all functions, for one attempt or one release
  *     expiry   when keys expire
  *     value    how states that are one short value are read and written, for algorithms that do not bring that themselves
  *     block    what a blocked key is told
  *     the algorithm, or MODULES: a function for each of several
- *     the entry: decide-one, decide-many, several and decide, several and grant, change, release, history
+ *     the entry: decide-one, decide-many, several and decide, several and grant, change, or what the algorithm brings: release, history
  */
 import type { Rule } from '../model/rule.ts';
 import type { Script } from './run-script.ts';
@@ -21,7 +21,6 @@ import {
   decideOneLua,
   expiryLua,
   grantLua,
-  historyLua,
   loneReadLua,
   loneWriteLua,
   severalLua,
@@ -31,8 +30,6 @@ import {
 import { sha1 } from './sha1.ts';
 
 const ENTRIES = {
-  many: decideManyLua,
-  history: historyLua,
   decide: `${severalLua}\n${decideLua}`,
   grant: `${severalLua}\n${grantLua}`,
   change: changeLua,
@@ -64,14 +61,15 @@ export function luaNumber({ redis }: Rule): number {
 }
 
 export function singleScript(entry: SingleEntry, rule: Rule): Script {
-  const { lua, release } = rule.redis!;
+  const { lua, releaseLone } = rule.redis!;
   return kept(`${entry} ${luaNumber(rule)}`, () =>
     [
       ARGUMENTS,
       clockLua,
+      ...(entry === 'release' && releaseLone !== undefined ? [releaseLone] : []),
       ...surroundings([lua], false),
       entry === 'many' ? decidingPart(lua) : lua,
-      entry === 'release' ? release : ENTRIES[entry],
+      entry === 'many' ? decideManyLua : rule.redis![entry],
     ].join('\n'),
   );
 }

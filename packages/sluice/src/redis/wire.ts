@@ -134,6 +134,8 @@ function callOfReleases(asks: readonly Ask[], now: string): Call {
 
 /** The reply of release.lua. */
 function readReleases(reply: unknown, asks: number): Reply {
+  const alone = asks === 1 ? wholeNumbers(String(reply)) : undefined;
+  if (alone?.length === 5) return { now: alone[0]!, each: [[releasedOf(alone, 1)]] };
   const [first = '', ...lines] = String(reply).split('\n');
   const now = wholeNumbers(first);
   if (now?.length !== 1 || lines.length !== asks) throw unexpected(reply);
@@ -141,9 +143,13 @@ function readReleases(reply: unknown, asks: number): Reply {
     if (line.startsWith('!')) return new Error(line.slice(1));
     const numbers = wholeNumbers(line);
     if (numbers?.length !== 4) throw unexpected(reply);
-    return [{ ...verdictOf(numbers[0]!, numbers[1]!, numbers[2]!), changed: numbers[3]! }];
+    return [releasedOf(numbers, 0)];
   });
   return { now: now[0]!, each };
+}
+
+function releasedOf(numbers: readonly number[], at: number): Told {
+  return { ...verdictOf(numbers[at]!, numbers[at + 1]!, numbers[at + 2]!), changed: numbers[at + 3]! };
 }
 
 /** What an attempt asks for besides its costs. */

@@ -10,11 +10,10 @@
  * While it is away every call is rejected immediately, and the calls that come along have it tried in the background, by a probe
  * that nobody waits for. A probe that is answered in time ends the outage. Nothing that may have been carried out is ever sent again.
  */
-import type { Clock } from '../model/clock.ts';
+import type { Clock, WakeAfter } from '../model/clock.ts';
 import { SluiceError } from '../model/errors.ts';
 import { either, type MaybePromise } from '../model/maybe-promise.ts';
 import { isStoreFault } from '../model/store.ts';
-import type { WakeAfter } from '../model/timer.ts';
 
 /** How an engine is tried, and what its errors mean. */
 export interface EngineTraits {

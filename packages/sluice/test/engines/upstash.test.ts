@@ -6,6 +6,7 @@ import { type RunningFront, startUpstashFront } from '../../../../tools/servers/
 import { type UpstashOptions, upstashStore } from '../../src/engines/upstash/index.ts';
 import { createLimiter, tokenBucket } from '../../src/index.ts';
 import { storeContract } from '../../src/testing/index.ts';
+import { callsBy, expectInTable, major } from './support/measured.ts';
 import { expectBoundedOutage } from './support/outage.ts';
 import { allowedTogether, exactly } from './support/processes.ts';
 
@@ -55,7 +56,10 @@ test.each([
 test('eight processes are allowed exactly the limit', async () => {
   const env = { UPSTASH_REDIS_REST_URL: front.url, UPSTASH_REDIS_REST_TOKEN: front.token };
   const spenders = Array.from({ length: 8 }, () => ({ engine: 'upstash' }));
-  expect(await allowedTogether(spenders, env)).toEqual(exactly(8));
+  const told = await allowedTogether(spenders, env);
+  expect(told).toEqual(exactly(8));
+  const on = `@upstash/redis, before Redis ${major(server.version)}`;
+  await expectInTable('Upstash', { allowed: told.allowed, calls: await callsBy('upstash', env), on });
 });
 
 test('an attempt is one request, and those of one turn share it', async () => {

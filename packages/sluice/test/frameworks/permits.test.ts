@@ -1,13 +1,19 @@
 /** A request holds its place until its response has ended, was aborted or failed, in every framework. */
-import { createServer, get } from 'node:http';
+import { createServer, get, type Server } from 'node:http';
+import { node } from '@elysiajs/node';
+import { Elysia } from 'elysia';
 import express from 'express';
 import Fastify from 'fastify';
+import { H3, serve } from 'h3';
+import { createApp, eventHandler, toNodeListener } from 'h3v1';
 import { Hono } from 'hono';
 import Koa from 'koa';
 import { afterEach, describe, expect, test } from 'vitest';
+import { rateLimit as forElysia } from '../../src/frameworks/elysia.ts';
 import { rateLimit as forExpress } from '../../src/frameworks/express.ts';
 import { rateLimit as forFastify } from '../../src/frameworks/fastify.ts';
 import { rateLimit as forFetch } from '../../src/frameworks/fetch.ts';
+import { rateLimit as forH3 } from '../../src/frameworks/h3.ts';
 import { rateLimit as forHono } from '../../src/frameworks/hono.ts';
 import { rateLimit as forKoa } from '../../src/frameworks/koa.ts';
 import { rateLimit as forNode } from '../../src/frameworks/node.ts';
@@ -67,6 +73,28 @@ const STARTS: Readonly<Record<string, (work: Work) => Promise<{ port: number; st
       context.body = await work.run();
     });
     return listening(app.listen(0, '127.0.0.1'));
+  },
+  async elysia(work) {
+    let started: { raw: { ready(): Promise<unknown>; node: { server: Server } } } | undefined;
+    new Elysia({ adapter: node() })
+      .use(forElysia(work.options))
+      .get('/', () => work.run())
+      .listen({ port: 0, hostname: '127.0.0.1' }, (info) => {
+        started = info as never;
+      });
+    await started!.raw.ready();
+    return listening(started!.raw.node.server);
+  },
+  async 'h3 2'(work) {
+    const app = new H3({ silent: true }).use(forH3(work.options)).get('/', () => work.run());
+    const running = serve(app, { port: 0, hostname: '127.0.0.1', silent: true });
+    await running.ready();
+    return listening(running.node!.server as Server);
+  },
+  'h3 1'(work) {
+    const app = createApp({ onError: () => {} });
+    app.use(forH3(work.options)).use(eventHandler(() => work.run()));
+    return listening(createServer(toNodeListener(app)).listen(0, '127.0.0.1'));
   },
   node(work) {
     const listener = forNode(work.options)(async (_request, response) => {

@@ -4,6 +4,7 @@ import { define, type NameOption, type Policy } from '../../model/policy.ts';
 import type { Algorithm, RuleParts } from '../../model/rule.ts';
 import type { Numbers, Step } from '../../model/step.ts';
 import { partOfUnits } from '../shared/bucket.ts';
+import { lua as lone } from './concurrency.lone.lua.generated.ts';
 import { lua } from './concurrency.lua.generated.ts';
 import { permitsFor } from './permit.ts';
 import {
@@ -21,6 +22,7 @@ import {
   take,
   unitsOf,
 } from './places.ts';
+import { lua as releaseLone } from './release.lone.lua.generated.ts';
 import { lua as release } from './release.lua.generated.ts';
 
 /** A policy made by `concurrency({ ... })`. */
@@ -83,7 +85,7 @@ export const CONCURRENCY: Algorithm<ConcurrencyPolicy> = {
       bound: (from, to) => limit * Math.floor((to - from) / lasts + 1),
       share: (part) => ({ limit: partOfUnits(limit, part) }),
       permits: permitsFor(lasts, (state, now, spent, step) => extend(state, now, spent.until, lasts, step)),
-      redis: { code: 'n', args: [String(limit), String(lasts), ''], lua, release },
+      redis: { code: 'n', args: [String(limit), String(lasts), ''], lua, lone, release, releaseLone },
     };
   },
 };
