@@ -5,8 +5,11 @@ import { RUNTIMES } from '../tools/runtimes/index.ts';
 import type { PackedApp } from '../tools/runtimes/packed-app.ts';
 import { appWithExamples, type RunningExample, startExample } from './start.ts';
 
-const FRAMEWORKS = ['express', 'fastify', 'hono', 'koa', 'nest', 'fetch', 'node'];
-const ROWS = RUNTIMES.flatMap((runtime) => FRAMEWORKS.map((name) => ({ name, runtime })));
+const FRAMEWORKS = ['express', 'fastify', 'hono', 'koa', 'nest', 'fetch', 'node', 'h3', 'elysia'];
+const ROWS = RUNTIMES.flatMap((runtime) => FRAMEWORKS.map((name) => ({ name, runtime }))).filter(
+  // Elysia is for Bun, and has a server for Node.
+  ({ name, runtime }) => name !== 'elysia' || /^(Bun|Node)/.test(runtime.name),
+);
 
 let app: PackedApp;
 beforeAll(async () => {

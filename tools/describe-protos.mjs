@@ -9,11 +9,18 @@ import descriptor from 'protobufjs/ext/descriptor/index.js';
 
 const require = createRequire(import.meta.url);
 
+const OWN = [
+  'envoy/service/ratelimit/v3/rls.proto',
+  'envoy/service/rate_limit_quota/v3/rlqs.proto',
+  'kuadrant/service/ratelimit/v1/kuadrantrls.proto',
+];
+
 /** Each with the folder that its imports are found in. */
 function protoFiles(project) {
   const reflection = join(dirname(require.resolve('@grpc/reflection')), '../proto/grpc/reflection');
   return [
-    ['envoy/service/ratelimit/v3/rls.proto', join(project, 'packages/server/proto')],
+    // Together: the loader makes one file of all that are of one package.
+    [OWN, join(project, 'packages/server/proto')],
     [require('grpc-health-check').protoPath, ''],
     [join(reflection, 'v1/reflection.proto'), reflection],
     [join(reflection, 'v1alpha/reflection.proto'), reflection],

@@ -24,7 +24,7 @@ const BAD: readonly (readonly [text: string, seenBySchema: boolean, ...problems:
   [
     `${API}typo: 1`,
     true,
-    '3:1 typo: no such field; there are policies, rules, overrides, exceptions, trustedProxies, jwt',
+    '3:1 typo: no such field; there are policies, rules, overrides, exceptions, trustedProxies, jwt, quotas',
   ],
   [policy('5'), true, '2:3 policies.api: expected a policy: a map with an algorithm'],
   [policy('{ algorithm: leaky }'), true, '2:10 policies.api.algorithm: expected one of calendar-quota, concurrency,'],

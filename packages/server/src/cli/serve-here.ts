@@ -1,5 +1,5 @@
 /** A server in this process: store, lab, service and ports. The command has one, and so has each of its workers. */
-import type { Config } from '../config/config.ts';
+import { type Config, needsGrpc } from '../config/config.ts';
 import { type Lab, openLab } from '../lab/lab.ts';
 import { findPage } from '../lab/page.ts';
 import { type Recorder, recorder } from '../log-files/recorder.ts';
@@ -65,7 +65,7 @@ export async function openServing(options: ServeOptions, around: Surroundings): 
   const openGrpc = grpcOpener(service, options);
   const opening = service.listen(options.port, options.host).then(async ({ port }) => ({
     url: `${options.tls === undefined ? 'http' : 'https'}://${urlHost(options.host)}:${port}`,
-    grpc: config.envoy !== undefined || options.grpcPort !== undefined ? await openGrpc() : undefined,
+    grpc: needsGrpc(config) || options.grpcPort !== undefined ? await openGrpc() : undefined,
   }));
   const addresses = await opening.catch(async (error) => {
     lab?.close();

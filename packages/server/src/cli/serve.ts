@@ -1,7 +1,7 @@
 /** `sluice serve`: the service as a process, or as several. */
 import { once } from 'node:events';
 import type { MaybePromise } from 'sluice/store';
-import { type Config, EMPTY_CONFIG } from '../config/config.ts';
+import { type Config, EMPTY_CONFIG, needsGrpc } from '../config/config.ts';
 import type { TlsFiles } from '../files/tls.ts';
 import { type FoundFiles, loadConfig } from '../service/load-config.ts';
 import { jsonLog, type Log } from '../service/log.ts';
@@ -231,7 +231,7 @@ function reactionsOf(
       service.limits.replace(config);
       metrics.reloaded('applied');
       logChange(log, config);
-      if (config.envoy !== undefined) void openLater().then((applied) => logGrpc(log, applied));
+      if (needsGrpc(config)) void openLater().then((applied) => logGrpc(log, applied));
       return true;
     },
     onProblems: (lines) => refuseConfig(metrics, log, lines),

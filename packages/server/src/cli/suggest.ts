@@ -8,7 +8,7 @@ import { type SuggestReport, suggest, type Tried } from '../log-files/suggest.ts
 import { interruption, readable, sizeOf } from './backtest.ts';
 import type { Command } from './command.ts';
 import { LOG_FLAGS, LOG_HELP, logOptions, progressLine, workersFor } from './log-flags.ts';
-import { count, headText, percent } from './report-text.ts';
+import { count, headText, percent, plural } from './report-text.ts';
 import { table } from './table.ts';
 import { EXIT, UsageError } from './terminal.ts';
 
@@ -71,7 +71,7 @@ export function suggestText(report: SuggestReport): string {
   if (report.clients === 0) return [...lines, 'No requests.'].join('\n');
   const lost = Math.floor(report.clients * (1 - report.keep) + 1e-9);
   lines.push(
-    `${count(report.requests)} requests from ${count(report.clients)} clients. To keep ${percent(report.keep)} of them, ${count(lost)} may be denied.`,
+    `${plural(report.requests, 'request')} from ${plural(report.clients, 'client')}. To keep ${percent(report.keep)} of them, at most ${count(lost)} may ever be denied.`,
     '',
     ...curveText(report),
     '',

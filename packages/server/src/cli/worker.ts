@@ -1,6 +1,6 @@
 /** One of several processes that serve: it has a store, a lab and a service of its own, and a channel to the process that started it. */
 import cluster from 'node:cluster';
-import { type Config, EMPTY_CONFIG } from '../config/config.ts';
+import { type Config, EMPTY_CONFIG, needsGrpc } from '../config/config.ts';
 import { problemText } from '../files/problem.ts';
 import type { TlsFiles } from '../files/tls.ts';
 import type { Answer } from '../service/answer.ts';
@@ -157,7 +157,7 @@ class ServingWorker {
   async #apply(found: FoundFiles): Promise<Applied> {
     this.#config = this.#prepare(found);
     this.#serving?.service.limits.replace(this.#config);
-    return this.#config.envoy === undefined ? {} : this.#openGrpc();
+    return needsGrpc(this.#config) ? this.#openGrpc() : {};
   }
 
   /** Answered when nothing is left; the store stays open until nobody needs it. */

@@ -3,6 +3,7 @@ import type { Policy } from 'sluice';
 import type { ExceptionEntry } from 'sluice/exceptions';
 import type { Key } from 'sluice/http';
 import type { EnvoyDomains } from '../envoy/domain.ts';
+import type { Quota } from '../rlqs/quota.ts';
 import type { Matcher } from './match.ts';
 import type { TokenOf } from './read-jwt.ts';
 
@@ -17,6 +18,8 @@ export interface Config {
   readonly exceptions?: readonly ExceptionEntry[] | undefined;
   /** What the token of a request says, where there is a section `jwt`. */
   readonly tokenOf?: TokenOf | undefined;
+  /** For Envoy's quota service. Default: none. */
+  readonly quotas?: readonly Quota[] | undefined;
   /** What files with a `domain` say: limits for Envoy. */
   readonly envoy?: EnvoyDomains | undefined;
 }
@@ -60,6 +63,11 @@ export interface RuleLimit {
   readonly plan: Key | undefined;
   /** As it is written: `header:NAME` or `claim:NAME`. */
   readonly planText?: string | undefined;
+}
+
+/** Whether something in it is asked for over gRPC. */
+export function needsGrpc({ envoy, quotas = [] }: Config): boolean {
+  return envoy !== undefined || quotas.length > 0;
 }
 
 export const EMPTY_CONFIG: Config = { policies: new Map(), rules: [], trustedProxies: 0 };

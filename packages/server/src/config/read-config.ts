@@ -12,6 +12,7 @@ import { readExceptions } from './read-exceptions.ts';
 import { type Environment, readJwtSection } from './read-jwt.ts';
 import { readOverrides } from './read-overrides.ts';
 import { type PolicyDraft, readPolicies } from './read-policies.ts';
+import { readQuotas } from './read-quotas.ts';
 import { readRules } from './read-rules.ts';
 
 /** What came of reading a config: it, or what is wrong with it. */
@@ -47,7 +48,7 @@ export interface HeldByFile {
   readonly limits?: number | undefined;
 }
 
-export const SECTIONS = ['policies', 'rules', 'overrides', 'exceptions', 'trustedProxies', 'jwt'] as const;
+export const SECTIONS = ['policies', 'rules', 'overrides', 'exceptions', 'trustedProxies', 'jwt', 'quotas'] as const;
 
 /** Reads the text of a config file (YAML). Never throws for what is in it: problems are listed, each with its line. */
 export function readConfig(text: string, environment: Environment = {}): ReadConfig {
@@ -112,7 +113,14 @@ function readSources(sources: readonly Source[], environment: Environment): Conf
     return own;
   });
   const exceptions = sources.flatMap(({ fields, problems }) => readExceptions(fields?.exceptions, problems));
-  const more = { ...(tokenOf === undefined ? {} : { tokenOf }), ...(exceptions.length === 0 ? {} : { exceptions }) };
+  const quotas = sources.flatMap(({ fields, problems }) =>
+    readQuotas(fields?.quotas, { policies, isPolicy }, problems),
+  );
+  const more = {
+    ...(tokenOf === undefined ? {} : { tokenOf }),
+    ...(exceptions.length === 0 ? {} : { exceptions }),
+    ...(quotas.length === 0 ? {} : { quotas }),
+  };
   return { policies, rules, trustedProxies, ...more };
 }
 

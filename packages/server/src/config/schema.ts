@@ -8,6 +8,7 @@ import { JWT_ALGORITHMS } from './jwt.ts';
 import { FILE_KINDS } from './read-exceptions.ts';
 import { MOMENT } from './read-overrides.ts';
 import { POLICY_NAME, WORDS } from './read-policies.ts';
+import { BLANKETS, STRATEGIES } from './read-quotas.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -184,6 +185,23 @@ const JWT: Schema = {
   oneOf: [{ required: ['keys'] }, { required: ['unverified'], properties: { unverified: { const: true } } }],
 };
 
+const QUOTA: Schema = {
+  description: "Which buckets of Envoy's quota service (RLQS) share which policy.",
+  ...mapOf(
+    {
+      domain: text('Only for this domain.'),
+      match: { type: 'object', additionalProperties: { type: 'string', minLength: 1 } },
+      policy: text('The policy that all proxies share for a bucket.'),
+      blanket: { enum: BLANKETS, description: 'In place of a policy: everything, or nothing.' },
+      ttl: DURATION,
+      idle: DURATION,
+      strategy: { enum: STRATEGIES },
+    },
+    ['match'],
+  ),
+  oneOf: [{ required: ['policy'] }, { required: ['blanket'] }],
+};
+
 export const CONFIG_SCHEMA: Schema = {
   $schema: 'http://json-schema.org/draft-07/schema#',
   title: 'Sluice policies',
@@ -207,5 +225,6 @@ export const CONFIG_SCHEMA: Schema = {
       ],
     },
     jwt: JWT,
+    quotas: { type: 'array', items: QUOTA },
   }),
 };

@@ -53,6 +53,15 @@ async function decide(request: RateLimitRequest, context: EnvoyContext): Promise
   };
 }
 
+/** The limits that a request is under, in the order of its descriptors. Those of the dry run are not among them. */
+export function limitedBy(request: RateLimitRequest, context: EnvoyContext): readonly Match[] {
+  context.stats.requested();
+  const domain = domainFor(request, context);
+  if (domain === undefined) return [];
+  const found = withoutReplaced(request.descriptors.map((item) => matchOf(domain, item)));
+  return found.filter((match): match is Match => canDeny(match) && !match!.rule.shadow);
+}
+
 /** Undefined for a domain that no file has: nothing is limited there. */
 function domainFor(
   { domain, descriptors }: RateLimitRequest,

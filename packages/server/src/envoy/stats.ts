@@ -17,6 +17,8 @@ export interface EnvoyCounts {
   readonly rules: ReadonlyMap<string, Readonly<Counts>>;
   readonly events: Readonly<Record<Event, number>>;
   readonly requests: number;
+  /** Of Kuadrant, by labels. */
+  readonly calls: ReadonlyMap<string, number>;
   readonly firstLoads: number;
   /** How many answers took no longer than each of `RESPONSE_SECONDS`, and longer than the one before. */
   readonly times: readonly number[];
@@ -45,6 +47,8 @@ export class EnvoyStats {
     redis_error: 0,
   };
   #requests = 0;
+  /** By labels. */
+  readonly #calls = new Map<string, number>();
   #firstLoads = 0;
   readonly #times: number[] = RESPONSE_SECONDS.map(() => 0);
   #timedSeconds = 0;
@@ -70,6 +74,12 @@ export class EnvoyStats {
     this.#events[event] += 1;
   }
 
+  /** One of Kuadrant's. */
+  called(call: string, result: string): void {
+    const labels = `method="${call}",result="${result}"`;
+    this.#calls.set(labels, (this.#calls.get(labels) ?? 0) + 1);
+  }
+
   hit({ name }: EnvoyDomain, metric: MetricName, counts: Partial<Counts>): void {
     const sums = this.#countsOf(name, metric);
     for (const count of COUNTS) sums[count] += counts[count] ?? 0;
@@ -80,6 +90,7 @@ export class EnvoyStats {
       rules: this.#rules,
       events: this.#events,
       requests: this.#requests,
+      calls: this.#calls,
       firstLoads: this.#firstLoads,
       times: this.#times,
       timedSeconds: this.#timedSeconds,
@@ -129,7 +140,14 @@ export function envoyLines(
     ),
     ...total('config_load_success', ['', firstLoads + reloads.applied]),
     ...total('config_load_error', ['', reloads.rejected]),
+    ...callLines(counts),
   ];
+}
+
+function callLines({ calls }: EnvoyCounts): readonly string[] {
+  if (calls.size === 0) return [];
+  const name = 'sluice_kuadrant_calls_total';
+  return [`# TYPE ${name} counter`, ...[...calls].map(([labels, count]) => `${name}{${labels}} ${count}`)];
 }
 
 function responseTimes({ times, timedSeconds, timed }: EnvoyCounts): string[] {

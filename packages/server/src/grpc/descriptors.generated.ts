@@ -35,6 +35,27 @@ export const FILES: readonly DescribedFile[] = [
     "bytes": "CiplbnZveV9leHRlbnNpb25zX2NvbW1vbl9yYXRlbGltaXRfdjMucHJvdG8SJGVudm95LmV4dGVuc2lvbnMuY29tbW9uLnJhdGVsaW1pdC52MxoTZW52b3lfdHlwZV92My5wcm90bxoVZ29vZ2xlX3Byb3RvYnVmLnByb3RvIpACChNSYXRlTGltaXREZXNjcmlwdG9yEhYKB2VudHJpZXMYASADKAsyBUVudHJ5EiAKBWxpbWl0GAIgASgLMhFSYXRlTGltaXRPdmVycmlkZRIvCgpoaXRzQWRkZW5kGAMgASgLMhtnb29nbGUucHJvdG9idWYuVUludDY0VmFsdWUSFgoOaXNOZWdhdGl2ZUhpdHMYBCABKAgaIwoFRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJGlEKEVJhdGVMaW1pdE92ZXJyaWRlEhcKD3JlcXVlc3RzUGVyVW5pdBgBIAEoDRIjCgR1bml0GAIgASgOMhV0eXBlLnYzLlJhdGVMaW1pdFVuaXRiBnByb3RvMw=="
   },
   {
+    "name": "envoy_service_rate_limit_quota_v3.proto",
+    "needs": [
+      "envoy_type_v3.proto",
+      "google_protobuf.proto"
+    ],
+    "symbols": [
+      "envoy.service.rate_limit_quota.v3.RateLimitQuotaUsageReports",
+      "envoy.service.rate_limit_quota.v3.RateLimitQuotaUsageReports.BucketQuotaUsages",
+      "envoy.service.rate_limit_quota.v3.RateLimitQuotaUsageReports.BucketQuotaUsage",
+      "envoy.service.rate_limit_quota.v3.RateLimitQuotaResponse",
+      "envoy.service.rate_limit_quota.v3.RateLimitQuotaResponse.BucketAction",
+      "envoy.service.rate_limit_quota.v3.RateLimitQuotaResponse.BucketAction.QuotaAssignmentAction",
+      "envoy.service.rate_limit_quota.v3.RateLimitQuotaResponse.BucketAction.AbandonAction",
+      "envoy.service.rate_limit_quota.v3.BucketId",
+      "envoy.service.rate_limit_quota.v3.BucketId.Bucket",
+      "envoy.service.rate_limit_quota.v3.RateLimitQuotaService",
+      "envoy.service.rate_limit_quota.v3.RateLimitQuotaService.StreamRateLimitQuotas"
+    ],
+    "bytes": "CidlbnZveV9zZXJ2aWNlX3JhdGVfbGltaXRfcXVvdGFfdjMucHJvdG8SIWVudm95LnNlcnZpY2UucmF0ZV9saW1pdF9xdW90YS52MxoTZW52b3lfdHlwZV92My5wcm90bxoVZ29vZ2xlX3Byb3RvYnVmLnByb3RvIoIDChpSYXRlTGltaXRRdW90YVVzYWdlUmVwb3J0cxIOCgZkb21haW4YASABKAkSLAoRYnVja2V0UXVvdGFVc2FnZXMYAiADKAsyEUJ1Y2tldFF1b3RhVXNhZ2VzGmAKEUJ1Y2tldFF1b3RhVXNhZ2VzEgsKA2tleRgBIAEoBBI6CgV2YWx1ZRgCIAEoCzIrUmF0ZUxpbWl0UXVvdGFVc2FnZVJlcG9ydHMuQnVja2V0UXVvdGFVc2FnZToCOAEawwEKEEJ1Y2tldFF1b3RhVXNhZ2USGgoIYnVja2V0SWQYASABKAsyCEJ1Y2tldElkEi0KC3RpbWVFbGFwc2VkGAIgASgLMhhnb29nbGUucHJvdG9idWYuRHVyYXRpb24SGgoSbnVtUmVxdWVzdHNBbGxvd2VkGAMgASgEEhkKEW51bVJlcXVlc3RzRGVuaWVkGAQgASgEEi0KCmxhc3RSZXBvcnQYBSABKAsyGWdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi8gIKFlJhdGVMaW1pdFF1b3RhUmVzcG9uc2USIgoMYnVja2V0QWN0aW9uGAEgAygLMgxCdWNrZXRBY3Rpb24aswIKDEJ1Y2tldEFjdGlvbhIaCghidWNrZXRJZBgBIAEoCzIIQnVja2V0SWQSNgoVcXVvdGFBc3NpZ25tZW50QWN0aW9uGAIgASgLMhVRdW90YUFzc2lnbm1lbnRBY3Rpb25IABImCg1hYmFuZG9uQWN0aW9uGAMgASgLMg1BYmFuZG9uQWN0aW9uSAAahQEKFVF1b3RhQXNzaWdubWVudEFjdGlvbhI2ChRhc3NpZ25tZW50VGltZVRvTGl2ZRgCIAEoCzIYZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjQKEXJhdGVMaW1pdFN0cmF0ZWd5GAMgASgLMhl0eXBlLnYzLlJhdGVMaW1pdFN0cmF0ZWd5Gg8KDUFiYW5kb25BY3Rpb25CDgoMYnVja2V0QWN0aW9uIkwKCEJ1Y2tldElkEhYKBmJ1Y2tldBgBIAMoCzIGQnVja2V0GigKBkJ1Y2tldBILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBMq8BChVSYXRlTGltaXRRdW90YVNlcnZpY2USlQEKFVN0cmVhbVJhdGVMaW1pdFF1b3RhcxI9LmVudm95LnNlcnZpY2UucmF0ZV9saW1pdF9xdW90YS52My5SYXRlTGltaXRRdW90YVVzYWdlUmVwb3J0cxo5LmVudm95LnNlcnZpY2UucmF0ZV9saW1pdF9xdW90YS52My5SYXRlTGltaXRRdW90YVJlc3BvbnNlKAEwAWIGcHJvdG8z"
+  },
+  {
     "name": "envoy_service_ratelimit_v3.proto",
     "needs": [
       "envoy_config_core_v3.proto",
@@ -56,11 +77,17 @@ export const FILES: readonly DescribedFile[] = [
   },
   {
     "name": "envoy_type_v3.proto",
-    "needs": [],
+    "needs": [
+      "google_protobuf.proto"
+    ],
     "symbols": [
+      "envoy.type.v3.RateLimitStrategy",
+      "envoy.type.v3.RateLimitStrategy.RequestsPerTimeUnit",
+      "envoy.type.v3.RateLimitStrategy.BlanketRule",
+      "envoy.type.v3.TokenBucket",
       "envoy.type.v3.RateLimitUnit"
     ],
-    "bytes": "ChNlbnZveV90eXBlX3YzLnByb3RvEg1lbnZveS50eXBlLnYzKlwKDVJhdGVMaW1pdFVuaXQSCwoHVU5LTk9XThAAEgoKBlNFQ09ORBABEgoKBk1JTlVURRACEggKBEhPVVIQAxIHCgNEQVkQBBIJCgVNT05USBAFEggKBFlFQVIQBmIGcHJvdG8z"
+    "bytes": "ChNlbnZveV90eXBlX3YzLnByb3RvEg1lbnZveS50eXBlLnYzGhVnb29nbGVfcHJvdG9idWYucHJvdG8inAIKEVJhdGVMaW1pdFN0cmF0ZWd5EiIKC2JsYW5rZXRSdWxlGAEgASgOMgtCbGFua2V0UnVsZUgAEjIKE3JlcXVlc3RzUGVyVGltZVVuaXQYAiABKAsyE1JlcXVlc3RzUGVyVGltZVVuaXRIABIiCgt0b2tlbkJ1Y2tldBgDIAEoCzILVG9rZW5CdWNrZXRIABpTChNSZXF1ZXN0c1BlclRpbWVVbml0EhsKE3JlcXVlc3RzUGVyVGltZVVuaXQYASABKAQSHwoIdGltZVVuaXQYAiABKA4yDVJhdGVMaW1pdFVuaXQiKgoLQmxhbmtldFJ1bGUSDQoJQUxMT1dfQUxMEAASDAoIREVOWV9BTEwQAUIKCghzdHJhdGVneSKSAQoLVG9rZW5CdWNrZXQSEQoJbWF4VG9rZW5zGAEgASgNEjIKDXRva2Vuc1BlckZpbGwYAiABKAsyG2dvb2dsZS5wcm90b2J1Zi5VSW50MzJWYWx1ZRIuCgxmaWxsSW50ZXJ2YWwYAyABKAsyGGdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIMCgRuYW1lGAQgASgJKlwKDVJhdGVMaW1pdFVuaXQSCwoHVU5LTk9XThAAEgoKBlNFQ09ORBABEgoKBk1JTlVURRACEggKBEhPVVIQAxIHCgNEQVkQBBIJCgVNT05USBAFEggKBFlFQVIQBmIGcHJvdG8z"
   },
   {
     "name": "google_protobuf.proto",
@@ -135,5 +162,25 @@ export const FILES: readonly DescribedFile[] = [
       "grpc.reflection.v1alpha.ServerReflection.ServerReflectionInfo"
     ],
     "bytes": "Ch1ncnBjX3JlZmxlY3Rpb25fdjFhbHBoYS5wcm90bxIXZ3JwYy5yZWZsZWN0aW9uLnYxYWxwaGEi5QEKF1NlcnZlclJlZmxlY3Rpb25SZXF1ZXN0EgwKBGhvc3QYASABKAkSGAoOZmlsZUJ5RmlsZW5hbWUYAyABKAlIABIeChRmaWxlQ29udGFpbmluZ1N5bWJvbBgEIAEoCUgAEjMKF2ZpbGVDb250YWluaW5nRXh0ZW5zaW9uGAUgASgLMhBFeHRlbnNpb25SZXF1ZXN0SAASIwoZYWxsRXh0ZW5zaW9uTnVtYmVyc09mVHlwZRgGIAEoCUgAEhYKDGxpc3RTZXJ2aWNlcxgHIAEoCUgAQhAKDm1lc3NhZ2VSZXF1ZXN0IkMKEEV4dGVuc2lvblJlcXVlc3QSFgoOY29udGFpbmluZ1R5cGUYASABKAkSFwoPZXh0ZW5zaW9uTnVtYmVyGAIgASgFIskCChhTZXJ2ZXJSZWZsZWN0aW9uUmVzcG9uc2USEQoJdmFsaWRIb3N0GAEgASgJEjAKD29yaWdpbmFsUmVxdWVzdBgCIAEoCzIXU2VydmVyUmVmbGVjdGlvblJlcXVlc3QSOAoWZmlsZURlc2NyaXB0b3JSZXNwb25zZRgEIAEoCzIWRmlsZURlc2NyaXB0b3JSZXNwb25zZUgAEj4KG2FsbEV4dGVuc2lvbk51bWJlcnNSZXNwb25zZRgFIAEoCzIXRXh0ZW5zaW9uTnVtYmVyUmVzcG9uc2VIABIzChRsaXN0U2VydmljZXNSZXNwb25zZRgGIAEoCzITTGlzdFNlcnZpY2VSZXNwb25zZUgAEiYKDWVycm9yUmVzcG9uc2UYByABKAsyDUVycm9yUmVzcG9uc2VIAEIRCg9tZXNzYWdlUmVzcG9uc2UiNQoWRmlsZURlc2NyaXB0b3JSZXNwb25zZRIbChNmaWxlRGVzY3JpcHRvclByb3RvGAEgAygMIkgKF0V4dGVuc2lvbk51bWJlclJlc3BvbnNlEhQKDGJhc2VUeXBlTmFtZRgBIAEoCRIXCg9leHRlbnNpb25OdW1iZXIYAiADKAUiNwoTTGlzdFNlcnZpY2VSZXNwb25zZRIgCgdzZXJ2aWNlGAEgAygLMg9TZXJ2aWNlUmVzcG9uc2UiHwoPU2VydmljZVJlc3BvbnNlEgwKBG5hbWUYASABKAkiOAoNRXJyb3JSZXNwb25zZRIRCgllcnJvckNvZGUYASABKAUSFAoMZXJyb3JNZXNzYWdlGAIgASgJMpMBChBTZXJ2ZXJSZWZsZWN0aW9uEn8KFFNlcnZlclJlZmxlY3Rpb25JbmZvEjAuZ3JwYy5yZWZsZWN0aW9uLnYxYWxwaGEuU2VydmVyUmVmbGVjdGlvblJlcXVlc3QaMS5ncnBjLnJlZmxlY3Rpb24udjFhbHBoYS5TZXJ2ZXJSZWZsZWN0aW9uUmVzcG9uc2UoATABYgZwcm90bzM="
+  },
+  {
+    "name": "kuadrant_service_ratelimit_v1.proto",
+    "needs": [
+      "envoy_extensions_common_ratelimit_v3.proto",
+      "envoy_service_ratelimit_v3.proto",
+      "google_protobuf.proto"
+    ],
+    "symbols": [
+      "kuadrant.service.ratelimit.v1.ReserveRequest",
+      "kuadrant.service.ratelimit.v1.ReserveResponse",
+      "kuadrant.service.ratelimit.v1.CommitRequest",
+      "kuadrant.service.ratelimit.v1.CommitResponse",
+      "kuadrant.service.ratelimit.v1.RateLimitService",
+      "kuadrant.service.ratelimit.v1.RateLimitService.CheckRateLimit",
+      "kuadrant.service.ratelimit.v1.RateLimitService.Report",
+      "kuadrant.service.ratelimit.v1.RateLimitService.Reserve",
+      "kuadrant.service.ratelimit.v1.RateLimitService.Commit"
+    ],
+    "bytes": "CiNrdWFkcmFudF9zZXJ2aWNlX3JhdGVsaW1pdF92MS5wcm90bxIda3VhZHJhbnQuc2VydmljZS5yYXRlbGltaXQudjEaKmVudm95X2V4dGVuc2lvbnNfY29tbW9uX3JhdGVsaW1pdF92My5wcm90bxogZW52b3lfc2VydmljZV9yYXRlbGltaXRfdjMucHJvdG8aFWdvb2dsZV9wcm90b2J1Zi5wcm90byKmAQoOUmVzZXJ2ZVJlcXVlc3QSDgoGZG9tYWluGAEgASgJEk0KC2Rlc2NyaXB0b3JzGAIgAygLMjhlbnZveS5leHRlbnNpb25zLmNvbW1vbi5yYXRlbGltaXQudjMuUmF0ZUxpbWl0RGVzY3JpcHRvchIOCgZhbW91bnQYAyABKAQSJQoDdHRsGAQgASgLMhhnb29nbGUucHJvdG9idWYuRHVyYXRpb24iaQoPUmVzZXJ2ZVJlc3BvbnNlEj8KBGNvZGUYASABKA4yMWVudm95LnNlcnZpY2UucmF0ZWxpbWl0LnYzLlJhdGVMaW1pdFJlc3BvbnNlLkNvZGUSFQoNcmVzZXJ2YXRpb25JZBgCIAEoCSKbAQoNQ29tbWl0UmVxdWVzdBIOCgZkb21haW4YASABKAkSTQoLZGVzY3JpcHRvcnMYAiADKAsyOGVudm95LmV4dGVuc2lvbnMuY29tbW9uLnJhdGVsaW1pdC52My5SYXRlTGltaXREZXNjcmlwdG9yEhUKDXJlc2VydmF0aW9uSWQYAyABKAkSFAoMYWN0dWFsQW1vdW50GAQgASgEIi0KDkNvbW1pdFJlc3BvbnNlEhsKE3Jlc2VydmF0aW9uUmVsZWFzZWQYASABKAgyuQMKEFJhdGVMaW1pdFNlcnZpY2USbQoOQ2hlY2tSYXRlTGltaXQSLC5lbnZveS5zZXJ2aWNlLnJhdGVsaW1pdC52My5SYXRlTGltaXRSZXF1ZXN0Gi0uZW52b3kuc2VydmljZS5yYXRlbGltaXQudjMuUmF0ZUxpbWl0UmVzcG9uc2USZQoGUmVwb3J0EiwuZW52b3kuc2VydmljZS5yYXRlbGltaXQudjMuUmF0ZUxpbWl0UmVxdWVzdBotLmVudm95LnNlcnZpY2UucmF0ZWxpbWl0LnYzLlJhdGVMaW1pdFJlc3BvbnNlEmgKB1Jlc2VydmUSLS5rdWFkcmFudC5zZXJ2aWNlLnJhdGVsaW1pdC52MS5SZXNlcnZlUmVxdWVzdBouLmt1YWRyYW50LnNlcnZpY2UucmF0ZWxpbWl0LnYxLlJlc2VydmVSZXNwb25zZRJlCgZDb21taXQSLC5rdWFkcmFudC5zZXJ2aWNlLnJhdGVsaW1pdC52MS5Db21taXRSZXF1ZXN0Gi0ua3VhZHJhbnQuc2VydmljZS5yYXRlbGltaXQudjEuQ29tbWl0UmVzcG9uc2ViBnByb3RvMw=="
   }
 ];

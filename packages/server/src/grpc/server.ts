@@ -13,9 +13,10 @@ import {
   type ServerHttp2Stream,
   type ServerStreamResponseOptions,
 } from 'node:http2';
-import { type AddressInfo, createServer as createNetServer, type Server as NetServer } from 'node:net';
+import type { Server as NetServer } from 'node:net';
 import type { TlsFiles } from '../files/tls.ts';
 import { CALL_LIMITS, type CallLimits, Calls } from './calls.ts';
+import { type Address, doorOf, listen } from './door.ts';
 import { ENCODINGS, MessagesIn } from './messages-in.ts';
 import { ProtobufError } from './protobuf.ts';
 import { GrpcError, headerText, STATUS, timeoutMs } from './status.ts';
@@ -40,6 +41,10 @@ export interface OpenCall {
   /** Over, and well. */
   end(): void;
   fail(error: unknown): void;
+  /** Resolves when the client has got all that was sent before. Rejects when the connection is gone. */
+  roundTrip(): Promise<void>;
+  /** Closes the connection: what the client has not got it never gets. */
+  cut(): void;
 }
 
 /** What a method does with its side of a call with many messages. */
@@ -78,7 +83,7 @@ export interface ConnectionAge {
 
 export interface GrpcServer {
   /** Resolves to the port; 0 for a Unix socket. */
-  listen(address: { readonly port: number; readonly host: string } | { readonly path: string }): Promise<number>;
+  listen(address: Address): Promise<number>;
   /** For connections from now on. */
   useCertificate(tls: TlsFiles): void;
   /** Takes nothing new, and finishes what it has. What takes longer is cut off. */
@@ -102,6 +107,7 @@ const SESSION_OPTIONS = {
   maxSessionMemory: 4,
   maxHeaderListPairs: 100,
   maxSettings: 32,
+  maxOutstandingPings: 100,
   maxSessionInvalidFrames: 100,
   maxSessionRejectedStreams: 100,
 } as const;
@@ -160,16 +166,6 @@ function http2Server(tls: TlsFiles | undefined): Http2Server | Http2SecureServer
 
 function secureContext({ cert, key, clientCa }: TlsFiles) {
   return { cert, key, ...(clientCa === undefined ? {} : { ca: clientCa }) };
-}
-
-/** Connections come through here, so that one can be closed. */
-function doorOf(server: Http2Server | Http2SecureServer, calls: Calls): NetServer {
-  return createNetServer((socket) => {
-    // A client that goes away is no error of ours.
-    socket.on('error', () => {});
-    if (calls.admits(socket)) server.emit('connection', socket);
-    else socket.destroy();
-  });
 }
 
 /** Gives a function that stops the clock. */
@@ -314,7 +310,18 @@ function openCall(stream: ServerHttp2Stream, caller: Caller, { onError }: Contex
       isOver = true;
       fail(stream, error, onError);
     },
+    roundTrip: () => roundTrip(stream),
+    cut: () => stream.session?.destroy(),
   };
+}
+
+/** By a ping: frames of a connection come in the order they were sent. */
+function roundTrip({ session }: ServerHttp2Stream): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const gone = new Error('the connection is gone');
+    if (session === undefined || session.destroyed) reject(gone);
+    else if (!session.ping((error) => (error === null ? resolve() : reject(error)))) reject(gone);
+  });
 }
 
 /** What a client did wrong ends its call, and nothing else. */
@@ -347,22 +354,6 @@ function asGrpcError(error: unknown): GrpcError {
   if (error instanceof GrpcError) return error;
   if (error instanceof ProtobufError) return new GrpcError(STATUS.INTERNAL, error.message);
   return new GrpcError(STATUS.UNKNOWN, error instanceof Error ? error.message : String(error));
-}
-
-function listen(door: NetServer, address: Parameters<GrpcServer['listen']>[0]): Promise<number> {
-  return new Promise((resolve, reject) => {
-    door.once('error', (error) => {
-      reject(new Error(`cannot listen for gRPC on ${addressText(address)}: ${error.message}`));
-    });
-    const isOpen = (): void => resolve('path' in address ? 0 : (door.address() as AddressInfo).port);
-    if ('path' in address) door.listen(address.path, isOpen);
-    else door.listen(address.port, address.host, isOpen);
-  });
-}
-
-function addressText(address: Parameters<GrpcServer['listen']>[0]): string {
-  if ('path' in address) return address.path;
-  return `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
 }
 
 interface Closing {

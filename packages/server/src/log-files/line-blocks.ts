@@ -6,38 +6,13 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { PassThrough, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { FormatError } from '../logs/line-format.ts';
+import { packingOf, unreadable } from '../logs/packings.ts';
 import { MOST_LINE_BYTES } from '../logs/request-reader.ts';
 
 const BLOCK_BYTES = 1 << 20;
 /** What a worker reads at a time. */
 export const PART_BYTES = 1 << 21;
 const NEWLINE = 10;
-
-/** First bytes of what is packed, or not UTF-8, and what unpacks it. */
-const PACKINGS: readonly (readonly [name: string, bytes: readonly number[], command: string])[] = [
-  ['gzip', [0x1f, 0x8b], 'gzip -dc'],
-  ['zstd', [0x28, 0xb5, 0x2f, 0xfd], 'zstd -dc'],
-  ['bzip2', [0x42, 0x5a, 0x68], 'bzip2 -dc'],
-  ['xz', [0xfd, 0x37, 0x7a, 0x58, 0x5a], 'xz -dc'],
-  ['lz4', [0x04, 0x22, 0x4d, 0x18], 'lz4 -dc'],
-  ['zip', [0x50, 0x4b, 0x03, 0x04], 'unzip -p'],
-  ['compress', [0x1f, 0x9d], 'uncompress -c'],
-  ['UTF-16', [0xff, 0xfe], 'iconv -f utf-16 -t utf-8'],
-  ['UTF-16', [0xfe, 0xff], 'iconv -f utf-16 -t utf-8'],
-];
-
-function packingOf(start: Uint8Array): string | undefined {
-  return PACKINGS.find(([, bytes]) => bytes.every((byte, index) => start[index] === byte))?.[0];
-}
-
-function unreadable(packing: string, name: string): string {
-  const [, , command] = PACKINGS.find(([each]) => each === packing)!;
-  const what =
-    packing === 'UTF-16'
-      ? 'it is UTF-16, and only UTF-8 is read'
-      : `it is packed with ${packing}, and only gzip is read`;
-  return `${what}. Convert it on the way: ${command} ${name} | sluice backtest - ...`;
-}
 
 /** One log. */
 export interface LogSource {
@@ -75,7 +50,7 @@ export async function openFile(name: string): Promise<LogSource> {
   const packing = packingOf(start);
   if (packing !== undefined && packing !== 'gzip') {
     await handle.close();
-    throw new FormatError(unreadable(packing, name));
+    throw new FormatError(`${unreadable(packing, name)} | sluice backtest - ...`);
   }
   if (packing === 'gzip') return new LineBlocks(name, size, packedFile(handle));
   return new LineBlocks(name, size, plainFile(handle), name);
@@ -127,7 +102,8 @@ function unpacked(stream: Readable): Readable {
     stream.unshift(first);
     const packing = packingOf(first);
     if (packing === undefined) return void stream.pipe(out);
-    if (packing !== 'gzip') return void out.destroy(new FormatError(unreadable(packing, 'FILE')));
+    if (packing !== 'gzip')
+      return void out.destroy(new FormatError(`${unreadable(packing, 'FILE')} | sluice backtest - ...`));
     const unpacking = stream.pipe(createGunzip());
     unpacking.on('error', (error) => out.destroy(error));
     return void unpacking.pipe(out);

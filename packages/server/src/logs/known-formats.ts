@@ -192,7 +192,8 @@ function columnsFormat(name: string, about: string, columns: Columns, fields: Fi
     const found = known.map((each) => plain.indexOf(each)).find((index) => index >= 0);
     if (found !== undefined) return found;
     throw new FormatError(
-      `the log has no column for ${JSON.stringify(fields[field] ?? field)}. It has ${columns.names.join(', ')}.`,
+      `the log has no column for ${JSON.stringify(fields[field] ?? field)}. It has ${columns.names.join(', ')}. ` +
+        `${field === 'ip' ? '--key takes another, such as everyone or field:NAME.' : `--field ${field}=NAME names it.`}`,
     );
   };
   return {

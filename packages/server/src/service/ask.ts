@@ -6,10 +6,10 @@ import { type Cost, checkPolicy, type Policy } from 'sluice';
 import { ruleOf } from 'sluice/store';
 import type { Config } from '../config/config.ts';
 import { effectivePolicy } from '../config/effective.ts';
-import { ENVOY_POLICY_PREFIX } from '../envoy/limit.ts';
 import { type Fields, isFields, kindOf } from '../files/fields.ts';
 import { HttpError, invalidField } from './http-error.ts';
 import { markInline } from './inline-policies.ts';
+import { isReserved } from './reserved-names.ts';
 
 export interface Ask {
   readonly key: string;
@@ -124,7 +124,7 @@ export function namedPolicy(name: string, path: string, config: Config, asker: A
 
 function inlinePolicy(value: unknown, path: string, config: Config): Policy {
   const policy = checkPolicy(value, path);
-  if (config.policies.has(policy.name) || policy.name.startsWith(ENVOY_POLICY_PREFIX)) {
+  if (config.policies.has(policy.name) || isReserved(policy.name)) {
     throw invalidField(`${path}.name`, 'a name that no configured policy has', kindOf(policy.name));
   }
   const { limit } = ruleOf(policy);

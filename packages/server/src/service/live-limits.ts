@@ -3,9 +3,9 @@ import { createLimiter, type Limiter, type Policy, type Store } from 'sluice';
 import type { Exceptions } from 'sluice/exceptions';
 import { layered, shadow } from 'sluice/layers';
 import type { Config } from '../config/config.ts';
-import { ENVOY_POLICY_PREFIX } from '../envoy/limit.ts';
 import { counting, countingRequests } from './counting.ts';
 import type { Metrics } from './metrics.ts';
+import { reservedLabel } from './reserved-names.ts';
 
 /** Which policies an attempt is under. */
 export interface Under {
@@ -74,5 +74,5 @@ function labelOfOthers(name: string, { policies }: Config): string {
   // The box behind blockFor is called by its policy.
   const [, ofBox = ''] = /^(.*) block \w+$/.exec(name) ?? [];
   if (policies.has(ofBox)) return ofBox;
-  return name.startsWith(ENVOY_POLICY_PREFIX) ? 'envoy' : 'inline';
+  return reservedLabel(name) ?? 'inline';
 }

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { cpuUsage, memoryUsage, versions } from 'node:process';
 import { type EnvoyCounts, EnvoyStats, envoyLines } from '../envoy/stats.ts';
+import { type QuotaCounts, QuotaStats, quotaLines } from '../rlqs/stats.ts';
 import { Live } from './live.ts';
 
 export const OUTCOMES = ['allowed', 'denied', 'shadow_denied'] as const;
@@ -31,6 +32,7 @@ export interface Counts {
   readonly responses: ReadonlyMap<number, number>;
   readonly cutOff: number;
   readonly envoy: EnvoyCounts;
+  readonly rlqs: QuotaCounts;
 }
 
 /** What is not counted but looked at. */
@@ -71,6 +73,8 @@ export class Metrics {
   readonly live: Live;
   /** Of the Envoy service. */
   readonly envoy = new EnvoyStats();
+  /** Of Envoy's quota service. */
+  readonly rlqs = new QuotaStats();
   readonly #decisions = new Map<string, Record<Outcome, number>>();
   readonly #sources = new Map<string, number>(SOURCES.map((source) => [source, 0]));
   #fallbackSeconds = 0;
@@ -168,6 +172,7 @@ export class Metrics {
       responses: this.#responses,
       cutOff: this.#cutOff,
       envoy: this.envoy.counts(),
+      rlqs: this.rlqs.counts(),
     };
   }
 }
@@ -199,6 +204,7 @@ export function metricsText(counts: Counts, now: Looked): string {
     ...workerLines(now),
     ...processLines(now.use),
     ...envoyLines(counts.envoy, reloads),
+    ...quotaLines(counts.rlqs),
   ];
   return `${lines.join('\n')}\n`;
 }

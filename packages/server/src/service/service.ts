@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import type { TlsOptions } from 'node:tls';
 import { sharedExceptions } from 'sluice/exceptions';
 import type { Config } from '../config/config.ts';
+import type { KuadrantOptions } from '../envoy/grpc/kuadrant.ts';
 import type { EnvoyServerOptions } from '../envoy/grpc/server.ts';
 import { DEFAULT_SETTINGS, type EnvoySettings } from '../envoy/settings.ts';
 import { shouldRateLimit } from '../envoy/should-rate-limit.ts';
@@ -129,7 +130,10 @@ export function createService(options: ServiceOptions): Service {
     async listenGrpc(port, host) {
       // Only those who want gRPC wait for it to be loaded.
       const { createEnvoyServer } = await import('../envoy/grpc/server.ts');
-      const opened = createEnvoyServer({ ...grpcOptions(context, guard), tls });
+      const { quotaService } = await import('./quota-service.ts');
+      const { kuadrantService } = await import('../envoy/grpc/kuadrant.ts');
+      const beside = [quotaService(context), kuadrantService(kuadrantOptions(context))];
+      const opened = createEnvoyServer({ ...grpcOptions(context, guard), beside, tls });
       const bound = await opened.listen({ port, host });
       grpc = opened;
       return bound;
@@ -179,6 +183,15 @@ function grpcOptions(context: RouteContext, guard: Guard): EnvoyServerOptions {
     isHealthy: () => isHealthy(context),
     onError: context.onError,
     maxMessageBytes: context.bodyLimits.maxBytes,
+  };
+}
+
+function kuadrantOptions(context: RouteContext): KuadrantOptions {
+  return {
+    context: ({ waitsMs }) => envoyContext(context, { isHurried: waitsMs < HURRIED_BELOW_MS }),
+    guard: (authorization, request) => context.guard(envoyAccess(request, context.envoy), authorization),
+    onError: context.onError,
+    onCall: (call, result) => context.metrics.envoy.called(call, result),
   };
 }
 

@@ -12,6 +12,13 @@ import { holding } from './response-body.ts';
 import { denialResponse } from './responses.ts';
 import { type ServedRequest, WebView } from './web-view.ts';
 
+declare module 'h3' {
+  interface H3EventContext {
+    /** What the innermost `rateLimit` was told; undefined when it was skipped. */
+    rateLimit?: RequestResult | undefined;
+  }
+}
+
 /** What the middleware uses of an event of h3, 1 or 2. */
 export interface H3EventLike {
   /** `event.context.rateLimit` is what the request was told; undefined when it was skipped. */

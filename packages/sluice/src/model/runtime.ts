@@ -25,6 +25,15 @@ export function emitWarning(warning: Error & { readonly code?: string }): void {
   }
 }
 
+/**
+ * Whether this is Cloudflare's runtime. There, what one request began belongs to it: a timer ends with it, and another request that waits for its reply is
+ * an error.
+ */
+export function isWorker(): boolean {
+  const { navigator } = globalThis as { readonly navigator?: { readonly userAgent?: string } };
+  return navigator?.userAgent === 'Cloudflare-Workers';
+}
+
 /** A module of Node, without an import that bundlers for other runtimes would fail on. Undefined where there is none. */
 export function nodeModule(name: string): unknown {
   return nodeProcess()?.getBuiltinModule?.(name);

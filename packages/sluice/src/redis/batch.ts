@@ -22,6 +22,8 @@ export interface BatchOptions {
    * well, and the two would wait for each other. Apart, one works while the other does.
    */
   readonly apart?: boolean;
+  /** Whether each attempt goes by itself and immediately: where those who ask may not wait for each other. */
+  readonly alone?: boolean;
 }
 
 interface Waiting extends Ask {
@@ -38,7 +40,7 @@ const CALLS_AT_ONCE = 8;
 
 export function batchedAttempts(
   run: RunScript,
-  { most, bySlot, apart = false }: BatchOptions,
+  { most, bySlot, apart = false, alone = false }: BatchOptions,
 ): (ask: Ask) => Promise<Answer> {
   let waiting: Waiting[] = [];
   /** Made of what waited, and not sent yet. */
@@ -93,6 +95,7 @@ export function batchedAttempts(
 
   return ({ group, rules, keys, costs, permit, isExtended }) =>
     new Promise((resolve, reject) => {
+      if (alone) return send([{ group, rules, keys, costs, permit, isExtended, resolve, reject }]);
       waiting.push({ group, rules, keys, costs, permit, isExtended, resolve, reject });
       if (waiting.length === 1) (underway === 0 ? queueMicrotask : atEndOfTurn)(flush);
     });

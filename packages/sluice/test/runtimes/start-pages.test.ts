@@ -204,6 +204,23 @@ describe('lambda', () => {
   });
 });
 
+/** As a new project has them. */
+const COMPILER = {
+  compilerOptions: {
+    ...{ strict: true, noEmit: true, target: 'es2022', lib: ['es2022', 'dom'], types: [] },
+    ...{ module: 'esnext', moduleResolution: 'bundler', skipLibCheck: true },
+  },
+  include: ['cloudflare', 'vercel'],
+};
+
+test('the files of the pages are right for TypeScript', async () => {
+  await writeFile(join(app.folder, 'tsconfig.pages.json'), JSON.stringify(COMPILER));
+  const compiler = join(app.folder, 'node_modules/typescript/bin/tsc');
+  await runProgram(process.execPath, [compiler, '-p', 'tsconfig.pages.json'], {}, app.folder);
+  const check = ['check', '--unstable-kv', 'server.ts', 'redis.ts', 'limit.test.ts'];
+  await runProgram(runtime('Deno'), check, {}, join(app.folder, 'deno'));
+});
+
 test.each(PAGES)('%s: every file of the page is run above', (page) => {
   expect([...filesOf(page).keys()]).toEqual(
     {

@@ -20,7 +20,7 @@ export function readRequest(message: Buffer): RateLimitRequest {
   return request;
 }
 
-function readDescriptor(reader: Reader): Descriptor {
+export function readDescriptor(reader: Reader): Descriptor {
   const entries: Entry[] = [];
   const descriptor: Changeable<Descriptor> = { entries };
   while (reader.next()) {

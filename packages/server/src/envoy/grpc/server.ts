@@ -18,24 +18,34 @@ export interface EnvoyServerOptions {
   onError(error: unknown): void;
   /** Asked again and again while the server listens. */
   isHealthy(): Promise<boolean>;
+  /** Further services on the same port. */
+  readonly beside?: readonly BesideService[] | undefined;
   readonly maxMessageBytes?: number | undefined;
   readonly callLimits?: CallLimits | undefined;
   readonly connectionAge?: ConnectionAge | undefined;
   readonly tls?: TlsFiles | undefined;
 }
 
+/** A service with its full name, and its methods by their paths. */
+export interface BesideService {
+  readonly name: string;
+  readonly methods: readonly (readonly [path: string, method: Method])[];
+}
+
 const RATE_LIMIT_SERVICE = 'envoy.service.ratelimit.v3.RateLimitService';
 /** The whole server, and the service by the name that the reference server has for it. */
 const HEALTH_NAMES = ['', 'ratelimit'];
-const SERVICES = [RATE_LIMIT_SERVICE, 'grpc.health.v1.Health'];
 
 export function createEnvoyServer(options: EnvoyServerOptions): GrpcServer {
-  const { onError, maxMessageBytes, callLimits, connectionAge, tls } = options;
-  const health = healthOf(HEALTH_NAMES);
+  const { onError, maxMessageBytes, callLimits, connectionAge, tls, beside = [] } = options;
+  const names = beside.map(({ name }) => name);
+  const health = healthOf([...HEALTH_NAMES, ...names]);
+  const services = [RATE_LIMIT_SERVICE, ...names, 'grpc.health.v1.Health'];
   const methods = new Map<string, Method>([
     [`/${RATE_LIMIT_SERVICE}/ShouldRateLimit`, { unary: shouldRateLimitOf(options) }],
     ...health.methods,
-    ...reflectionOf(SERVICES, (authorization) => permitted(() => options.guard(authorization))),
+    ...beside.flatMap(({ methods }) => methods),
+    ...reflectionOf(services, (authorization) => permitted(() => options.guard(authorization))),
   ]);
   const server = createGrpcServer({ methods, onError, maxMessageBytes, callLimits, connectionAge, tls });
   const watch = healthWatch(options.isHealthy, health.set);
