@@ -37,6 +37,7 @@ const COMMANDS = [
     'top',
   ],
   ...['enter', 'release', 'extend', 'init', 'completions'],
+  ...['reserve', 'settle'],
 ];
 
 const TLS_CERT = fileURLToPath(new URL('tls/localhost.pem', import.meta.url));

@@ -21,6 +21,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   layers: ['model', 'store'],
   http: ['model', 'limiter'],
   llm: ['model', 'limiter'],
+  adaptive: ['model'],
   // A list over any store: what an address is, how an engine swaps, how Redis runs a script.
   exceptions: ['model', 'http', 'store', 'redis', 'algorithms'],
   // What people install: the other rooms put together.

@@ -17,6 +17,13 @@ const permit =
     return PERMIT_COMMANDS.find((command) => command.name === name)!;
   };
 
+const hold =
+  (name: string): LoadCommand =>
+  async () => {
+    const { HOLD_COMMANDS } = await import('./holds.ts');
+    return HOLD_COMMANDS.find((command) => command.name === name)!;
+  };
+
 /** Each is loaded when it is wanted: an attempt in a shell script need not wait for all that a server is made of. */
 export const COMMANDS: ReadonlyMap<string, LoadCommand> = new Map(
   Object.entries({
@@ -34,6 +41,8 @@ export const COMMANDS: ReadonlyMap<string, LoadCommand> = new Map(
     block: verb('block'),
     unblock: verb('unblock'),
     history: verb('history'),
+    reserve: hold('reserve'),
+    settle: hold('settle'),
     exceptions: async () => (await import('./exceptions.ts')).exceptionsCommand,
     enter: permit('enter'),
     release: permit('release'),

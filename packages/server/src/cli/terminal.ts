@@ -89,6 +89,9 @@ const processScreen: Screen = {
 /** What the command line says is wrong. It ends with exit code 2 and never with a stack. */
 export class UsageError extends Error {}
 
+/** It was asked for rightly, and is over already: exit code 1. */
+export class OverError extends Error {}
+
 /** Yes or done; no, or problems were found; wrong usage; it failed. */
 export const EXIT = { ok: 0, no: 1, usage: 2, failed: 3 } as const;
 

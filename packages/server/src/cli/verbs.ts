@@ -1,4 +1,5 @@
 /** `sluice attempt`, `peek`, `refund`, `penalize`, `reset`, `block`, `unblock`, `history`: the verbs from the command line. */
+import { parseDuration } from 'sluice';
 import { roughTime } from '../files/time-text.ts';
 import type { Arguments, Command, Flags } from './command.ts';
 import { paintAnswer, painter } from './paint.ts';
@@ -9,6 +10,8 @@ import type { Ask, VerbName } from './verb-target.ts';
 
 const OWN_FLAGS: Flags = {
   cost: { type: 'string' },
+  id: { type: 'string' },
+  ttl: { type: 'string' },
   for: { type: 'string' },
   limit: { type: 'string' },
   after: { type: 'string' },
@@ -42,7 +45,7 @@ ${REDIS_HELP}
 
 Exit codes: 0 yes or done, 1 no, 2 wrong usage, 3 failed.`;
 
-function costHelp(what: string): string {
+export function costHelp(what: string): string {
   return `  --cost N         units to ${what}; 1 by default. NAME=N,NAME=N for each policy by its name`;
 }
 
@@ -91,7 +94,9 @@ function bodyOf(flags: Arguments, { own }: VerbCommand): object {
     key,
     ...(policies.length === 1 ? { policy: policies[0] } : { policies }),
     ...given('plan', flags.text('plan')),
-    ...given('cost', costOf(flags.text('cost'))),
+    ...given('cost', costOf('cost', flags.text('cost'))),
+    ...given('id', flags.text('id')),
+    ...given('ttl', secondsOf('ttl', flags.text('ttl'))),
     ...given('limit', numberOf('limit', flags.text('limit'), 'a whole number', WHOLE)),
     ...given('after', numberOf('after', flags.text('after'), 'Unix time in seconds', /^\d{1,12}(?:\.\d{1,9})?$/)),
     ...(own.includes('for') ? { duration: durationOf(flags.text('for')) } : {}),
@@ -120,14 +125,24 @@ function numberOf(flag: string, text: string | undefined, expected: string, form
 }
 
 /** `5`, or `requests=1,tokens=900` for each policy by its name. */
-function costOf(text: string | undefined): number | Record<string, number> | undefined {
-  if (text === undefined || !text.includes('=')) return numberOf('cost', text, 'a whole number', WHOLE);
+export function costOf(flag: string, text: string | undefined): number | Record<string, number> | undefined {
+  if (text === undefined || !text.includes('=')) return numberOf(flag, text, 'a whole number', WHOLE);
   const costs = text.split(',').map((part): [string, number] => {
     const [, name, units] = /^(.+)=(\d{1,16})$/.exec(part) ?? [];
     if (name !== undefined) return [name, Number(units)];
-    throw new UsageError(`--cost: expected NAME=UNITS, such as tokens=900, got ${JSON.stringify(part)}`);
+    throw new UsageError(`--${flag}: expected NAME=UNITS, such as tokens=900, got ${JSON.stringify(part)}`);
   });
   return Object.fromEntries(costs);
+}
+
+/** The API counts a ttl in whole seconds. */
+function secondsOf(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return Math.ceil(parseDuration(text) / 1e3);
+  } catch {
+    throw new UsageError(`--${flag}: expected a time such as 90s or 10m, got ${JSON.stringify(text)}`);
+  }
 }
 
 function durationOf(text: string | undefined): string {
@@ -183,11 +198,17 @@ export const VERB_COMMANDS: readonly Command[] = [
   verbCommand({
     name: 'attempt',
     summary: 'May this key spend now? Exit code 0 for yes, 1 for no.',
-    usage: '[--cost 1] ',
-    own: ['cost'],
-    ownHelp: costHelp('spend'),
+    usage: '[--cost 1] [--id ID] ',
+    own: ['cost', 'id', 'ttl'],
+    ownHelp: [
+      `${costHelp('spend')};`,
+      '                   most=100,least=1 takes as much as there is',
+      '  --id ID          tells a retry from a new attempt: a retry is allowed and spends nothing',
+      '  --ttl TIME       for how long an id is remembered; 10m by default',
+    ].join('\n'),
     examples: [
       'sluice attempt user:42 --policy api',
+      'sluice attempt user:42 --policy api --id "$REQUEST_ID"',
       'sluice attempt user:42 --policy api --policy daily --cost 5 --json',
       'sluice attempt openai --policy requests --policy tokens --cost requests=1,tokens=900',
       'sluice attempt nightly-job --policy \'{"algorithm":"fixed-window","limit":1,"window":"1h"}\' && ./job',

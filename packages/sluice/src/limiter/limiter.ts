@@ -2,6 +2,7 @@
 
 import type { HistoryEntry, RateLimitResult } from '../model/decision.ts';
 import { Kind } from '../model/errors.ts';
+import type { ExceptionEntry } from '../model/exception.ts';
 import { type MaybePromise, proceed } from '../model/maybe-promise.ts';
 import { checkOptionNames, invalidOption } from '../model/options.ts';
 import { type Policy, ruleOf } from '../model/policy.ts';
@@ -40,11 +41,18 @@ export type LimiterOptions<Context> = PolicyOptions<Context> &
 /** What a limiter takes besides its policies and its store. */
 export interface LimiterSettings {
   /** Keys, prefixes and networks that are exempt, denied or have other numbers: `sharedExceptions()` of `sluice/exceptions`. Default: none. */
-  readonly exceptions?: { around(store: Store): Store } | undefined;
+  readonly exceptions?: ExceptionList | undefined;
   /** How many may wait for one key in `acquire` and `schedule`. Default: 10,000. */
   readonly queueLimit?: number | undefined;
   /** For tests and simulations: what `acquire` sleeps on, and measures timeouts and the ttl of holds with. Default: the system's. */
   readonly timers?: Timers | undefined;
+}
+
+/** What a limiter needs of exceptions: `sharedExceptions()` of `sluice/exceptions` makes them. */
+export interface ExceptionList {
+  around(store: Store): Store;
+  list?(): readonly ExceptionEntry[];
+  of?(key: string): readonly ExceptionEntry[];
 }
 
 /** A method, so that a limiter with a context passes for one without, as it does for all other verbs. */
@@ -102,6 +110,11 @@ export interface Limiter<Context = unknown> extends ChangeVerbs<Context>, WaitVe
   settle(token: string, actual: Cost, ...options: WithContext<Context, SettleOptions<Context>>): Promise<Settlement>;
   /** Gives the key its full limit again, and ends a block. */
   reset(key: string, ...options: WithContext<Context, ContextOption<Context>>): Promise<void>;
+  /**
+   * Everything that holds besides the policies, as this process knows it: exempt, denied and blocked keys, prefixes and networks, and other numbers, each with
+   * its end and reason; with a key those that hold for it, the most specific first. Empty without `exceptions`.
+   */
+  exceptions(key?: string): readonly ExceptionEntry[];
   /** When a sliding window log admitted what, within its window, oldest first. */
   history(key: string, ...options: WithContext<Context, HistoryOptions<Context>>): Promise<readonly HistoryEntry[]>;
 }
@@ -161,6 +174,7 @@ function makeLimiter(options: LimiterOptions<unknown>): Limiter {
       await store.ask({ verb: 'forget', key, policies });
       core.freed(key);
     },
+    exceptions: (key) => (key === undefined ? exceptions?.list?.() : exceptions?.of?.(checkKey(key))) ?? [],
     async history(key, options) {
       const request = await called<unknown, HistoryOptions<unknown>>(core, 'history', HISTORY_OPTIONS, key, options);
       const { policies, limit } = request;
