@@ -44,9 +44,12 @@ export async function openServing(options: ServeOptions, around: Surroundings): 
   const config = around.config();
   const service = createService({ ...options, config, store, metrics, log, crew, beside: lab && beside(lab) });
   const openGrpc = grpcOpener(service, options);
-  const opening = service.listen(options.port, options.host).then(async ({ port }) => ({
-    url: `${options.tls === undefined ? 'http' : 'https'}://${urlHost(options.host)}:${port}`,
-    grpc: needsGrpc(config) || options.grpcPort !== undefined ? await openGrpc() : undefined,
+  const opening = listenHttp(service, options).then(async (url) => ({
+    url,
+    grpc:
+      needsGrpc(config) || options.grpcPort !== undefined || options.grpcSocket !== undefined
+        ? await openGrpc()
+        : undefined,
   }));
   const addresses = await opening.catch(async (error) => {
     lab?.close();
@@ -55,6 +58,14 @@ export async function openServing(options: ServeOptions, around: Surroundings): 
   });
   const listening = { ...addresses, store: store.description, hasLab: lab?.hasPage === true };
   return { service, store, lab, listening, openGrpc, endRecord: async () => record?.close() };
+}
+
+/** Resolves to where it is. */
+async function listenHttp(service: Service, { port, host, socket, tls }: ServeOptions): Promise<string> {
+  const scheme = tls === undefined ? 'http' : 'https';
+  if (socket === undefined) return `${scheme}://${urlHost(host)}:${(await service.listen(port, host)).port}`;
+  await service.listenAt(socket);
+  return `${scheme}+unix://${socket}`;
 }
 
 /** Outermost: what is recorded is what came. */
@@ -66,8 +77,10 @@ function recorded(open: OpenStore, record: Recorder | undefined): OpenStore {
 }
 
 const LISTEN_ERRORS: Readonly<Record<string, (options: ServeOptions) => string>> = {
-  EADDRINUSE: ({ port, host }) =>
-    `Port ${port} of ${host} is taken by another program (EADDRINUSE). Choose another one with --port, or 0 for any that is free.`,
+  EADDRINUSE: ({ port, host, socket }) =>
+    socket !== undefined
+      ? `The socket ${socket} is taken by another program (EADDRINUSE). Choose another path with --socket.`
+      : `Port ${port} of ${host} is taken by another program (EADDRINUSE). Choose another one with --port, or 0 for any that is free.`,
   EACCES: ({ port }) => `Port ${port} needs the rights of root (EACCES). Choose one above 1023 with --port.`,
   EADDRNOTAVAIL: ({ host }) => `This machine has no address ${host} (EADDRNOTAVAIL). Choose another one with --host.`,
   ENOTFOUND: ({ host }) =>
@@ -89,8 +102,12 @@ const GRPC_PORT = 8081;
 /** Resolves to where it listens. */
 export type OpenGrpc = () => Promise<string>;
 
-function grpcOpener(service: Service, { grpcPort, host }: ServeOptions): OpenGrpc {
-  return async () => `${urlHost(host)}:${await service.listenGrpc(grpcPort ?? GRPC_PORT, host)}`;
+function grpcOpener(service: Service, { grpcPort, grpcSocket, host }: ServeOptions): OpenGrpc {
+  return async () => {
+    if (grpcSocket === undefined) return `${urlHost(host)}:${await service.listenGrpc(grpcPort ?? GRPC_PORT, host)}`;
+    await service.listenGrpcAt(grpcSocket);
+    return `unix:${grpcSocket}`;
+  };
 }
 
 /** Opens gRPC once, with the first domain; where that fails, with the next change. Undefined: it is open. */
