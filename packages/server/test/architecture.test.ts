@@ -26,7 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   logs: [],
   backtest: ['logs'],
   'log-files': ['files', 'config', 'logs', 'backtest'],
-  cli: ['files', 'config', 'envoy', 'service', 'lab', 'workers', 'telemetry', 'logs', 'backtest', 'log-files'],
+  cli: ['files', 'grpc', 'config', 'envoy', 'service', 'lab', 'workers', 'telemetry', 'logs', 'backtest', 'log-files'],
 };
 
 const BANS: readonly { readonly pattern: RegExp; readonly instead: string; readonly except?: readonly string[] }[] = [

@@ -63,9 +63,12 @@ export async function openServing(options: ServeOptions, around: Surroundings): 
     beside: lab && beside(lab),
   });
   const openGrpc = grpcOpener(service, options);
-  const opening = service.listen(options.port, options.host).then(async ({ port }) => ({
-    url: `${options.tls === undefined ? 'http' : 'https'}://${urlHost(options.host)}:${port}`,
-    grpc: needsGrpc(config) || options.grpcPort !== undefined ? await openGrpc() : undefined,
+  const opening = listenHttp(service, options).then(async (url) => ({
+    url,
+    grpc:
+      needsGrpc(config) || options.grpcPort !== undefined || options.grpcSocket !== undefined
+        ? await openGrpc()
+        : undefined,
   }));
   const addresses = await opening.catch(async (error) => {
     lab?.close();
@@ -104,6 +107,14 @@ function traced(open: OpenStore, { redis }: ServeOptions, tracing: Tracing | und
   return bothWays(open, (store) => tracing.tracer.traced(store, redis === undefined ? undefined : 'redis'));
 }
 
+/** Resolves to where it is. */
+async function listenHttp(service: Service, { port, host, socket, tls }: ServeOptions): Promise<string> {
+  const scheme = tls === undefined ? 'http' : 'https';
+  if (socket === undefined) return `${scheme}://${urlHost(host)}:${(await service.listen(port, host)).port}`;
+  await service.listenAt(socket);
+  return `${scheme}+unix://${socket}`;
+}
+
 /** Outermost: what is recorded is what came. */
 function recorded(open: OpenStore, record: Recorder | undefined): OpenStore {
   return record === undefined ? open : bothWays(open, record.layer);
@@ -115,8 +126,10 @@ function bothWays(open: OpenStore, layer: (store: OpenStore['store']) => OpenSto
 }
 
 const LISTEN_ERRORS: Readonly<Record<string, (options: ServeOptions) => string>> = {
-  EADDRINUSE: ({ port, host }) =>
-    `Port ${port} of ${host} is taken by another program (EADDRINUSE). Choose another one with --port, or 0 for any that is free.`,
+  EADDRINUSE: ({ port, host, socket }) =>
+    socket !== undefined
+      ? `The socket ${socket} is taken by another program (EADDRINUSE). Choose another path with --socket.`
+      : `Port ${port} of ${host} is taken by another program (EADDRINUSE). Choose another one with --port, or 0 for any that is free.`,
   EACCES: ({ port }) => `Port ${port} needs the rights of root (EACCES). Choose one above 1023 with --port.`,
   EADDRNOTAVAIL: ({ host }) => `This machine has no address ${host} (EADDRNOTAVAIL). Choose another one with --host.`,
   ENOTFOUND: ({ host }) =>
@@ -138,8 +151,12 @@ const GRPC_PORT = 8081;
 /** Resolves to where it listens. */
 export type OpenGrpc = () => Promise<string>;
 
-function grpcOpener(service: Service, { grpcPort, host }: ServeOptions): OpenGrpc {
-  return async () => `${urlHost(host)}:${await service.listenGrpc(grpcPort ?? GRPC_PORT, host)}`;
+function grpcOpener(service: Service, { grpcPort, grpcSocket, host }: ServeOptions): OpenGrpc {
+  return async () => {
+    if (grpcSocket === undefined) return `${urlHost(host)}:${await service.listenGrpc(grpcPort ?? GRPC_PORT, host)}`;
+    await service.listenGrpcAt(grpcSocket);
+    return `unix:${grpcSocket}`;
+  };
 }
 
 /** Opens gRPC once, with the first domain; where that fails, with the next change. Undefined: it is open. */

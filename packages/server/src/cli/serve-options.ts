@@ -1,8 +1,9 @@
 /** The flags of `sluice serve`, and what they say. */
 import { availableParallelism } from 'node:os';
-import type { Duration } from 'sluice';
+import { type Duration, parseDuration } from 'sluice';
 import { deadline } from 'sluice/layers';
 import { type EnvoySettings, readSettings } from '../envoy/settings.ts';
+import type { ConnectionAge } from '../grpc/server.ts';
 import type { RecorderOptions } from '../log-files/recorder.ts';
 import type { Fallback } from '../service/open-store.ts';
 import type { Protection } from '../service/token.ts';
@@ -22,6 +23,11 @@ export const SERVE_FLAGS = {
   'max-keys': { type: 'string', variable: 'SLUICE_MAX_KEYS' },
   port: { type: 'string', variable: 'SLUICE_PORT' },
   'grpc-port': { type: 'string', variable: 'SLUICE_GRPC_PORT' },
+  socket: { type: 'string', variable: 'SLUICE_SOCKET', isFile: true },
+  'grpc-socket': { type: 'string', isFile: true, variable: 'SLUICE_GRPC_SOCKET' },
+  'grpc-max-connection-age': { type: 'string', variable: 'SLUICE_GRPC_MAX_CONNECTION_AGE' },
+  'grpc-max-connection-age-grace': { type: 'string', variable: 'SLUICE_GRPC_MAX_CONNECTION_AGE_GRACE' },
+  'grpc-max-concurrent-requests': { type: 'string', variable: 'SLUICE_GRPC_MAX_CONCURRENT_REQUESTS' },
   'envoy-denied': { type: 'string', values: ['free', 'spend'], variable: 'SLUICE_ENVOY_DENIED' },
   'envoy-negative-hits': {
     type: 'string',
@@ -57,6 +63,10 @@ export interface ServeOptions extends Partial<RedisTarget>, TlsOptions {
   readonly maxKeys: number | undefined;
   readonly port: number;
   readonly grpcPort: number | undefined;
+  /** Unix sockets, in place of the ports. */
+  readonly socket: string | undefined;
+  readonly grpcSocket: string | undefined;
+  readonly grpc: { readonly connectionAge: ConnectionAge; readonly maxConcurrent: number | undefined };
   readonly envoy: EnvoySettings;
   readonly host: string;
   readonly allowedHosts: readonly string[];
@@ -90,6 +100,9 @@ export async function readOptions(flags: Arguments, { environment }: Terminal): 
     maxKeys: maxKeys === undefined ? undefined : wholeNumber('max-keys', maxKeys, [1, 1e9]),
     port: wholeNumber('port', flags.text('port') ?? '8080', [0, 65535]),
     grpcPort: grpcPort === undefined ? undefined : wholeNumber('grpc-port', grpcPort, [0, 65535]),
+    socket: readSocket('socket', flags),
+    grpcSocket: readSocket('grpc-socket', flags),
+    grpc: readGrpc(flags),
     envoy: envoySettings(flags, environment),
     host: flags.text('host') ?? '127.0.0.1',
     allowedHosts: readHosts(flags.text('allowed-hosts')),
@@ -103,6 +116,38 @@ export async function readOptions(flags: Arguments, { environment }: Terminal): 
     statsd: readStatsd(flags),
     json: flags.has('json'),
   };
+}
+
+/** Longer ones the system cuts off without a word. */
+const LONGEST_SOCKET_PATH = 100;
+
+function readSocket(flag: string, flags: Arguments): string | undefined {
+  const path = flags.text(flag);
+  if (path === undefined || (path !== '' && Buffer.byteLength(path) <= LONGEST_SOCKET_PATH)) return path;
+  throw new UsageError(
+    `--${flag}: expected a path of at most ${LONGEST_SOCKET_PATH} bytes, got ${JSON.stringify(path)}`,
+  );
+}
+
+function readGrpc(flags: Arguments): ServeOptions['grpc'] {
+  const concurrent = flags.text('grpc-max-concurrent-requests');
+  return {
+    connectionAge: {
+      mostMs: readTime('grpc-max-connection-age', flags.text('grpc-max-connection-age') ?? '24h'),
+      graceMs: readTime('grpc-max-connection-age-grace', flags.text('grpc-max-connection-age-grace') ?? '1m'),
+    },
+    maxConcurrent:
+      concurrent === undefined ? undefined : wholeNumber('grpc-max-concurrent-requests', concurrent, [1, 1e6]),
+  };
+}
+
+/** Milliseconds. */
+function readTime(flag: string, text: string): number {
+  try {
+    return parseDuration(text as Duration, flag);
+  } catch {
+    throw new UsageError(`--${flag}: expected a time such as 30s, 5m or 24h, got ${JSON.stringify(text)}`);
+  }
 }
 
 /** What is recorded of attempts, and how much of it. */

@@ -11,6 +11,7 @@ import { type Watch, watchConfig } from '../service/watch-config.ts';
 import { certificateEnd, watchTls } from '../service/watch-tls.ts';
 import type { Applied, Listening } from '../workers/questions.ts';
 import type { Command } from './command.ts';
+import { freeSocket } from './free-socket.ts';
 import { greetingJson, greetingText } from './greeting.ts';
 import { REDIS_HELP } from './redis-flags.ts';
 import { grpcLater, type OpenGrpc, openServing, urlHost } from './serve-here.ts';
@@ -42,6 +43,12 @@ ${REDIS_HELP}
   --allowed-hosts NAMES   under which names it may be asked, besides addresses, localhost and names without a dot: a name, *.NAME
                       or *, with commas between; with TLS any (SLUICE_ALLOWED_HOSTS)
   --grpc-port         where Envoy asks; 8081 by default as soon as a file has a domain, else not at all (SLUICE_GRPC_PORT)
+  --socket PATH, --grpc-socket PATH   Unix sockets in place of the ports (SLUICE_SOCKET, SLUICE_GRPC_SOCKET)
+  --grpc-max-connection-age TIME, --grpc-max-connection-age-grace TIME   after what time a connection of gRPC is told to
+                      go elsewhere, give or take a tenth, and how long what is under way may take then: so that clients
+                      find new servers behind a balancer; 24h and 1m by default (SLUICE_GRPC_MAX_CONNECTION_AGE, ..._GRACE)
+  --grpc-max-concurrent-requests N   calls that a process answers at a time; further ones get RESOURCE_EXHAUSTED; as many
+                      as come by default (SLUICE_GRPC_MAX_CONCURRENT_REQUESTS)
   --tls-cert, --tls-key   files in PEM: both ports speak TLS then; read again when they change (SLUICE_TLS_CERT, SLUICE_TLS_KEY)
   --tls-client-ca FILE    only clients with a certificate of this authority are let in (SLUICE_TLS_CLIENT_CA)
   --envoy-denied HOW  what a request of Envoy costs that is denied: free, or spend as with envoyproxy/ratelimit;
@@ -89,6 +96,7 @@ Examples:
       log.warn(sentence);
     const loaded =
       paths.length === 0 ? { config: EMPTY_CONFIG, found: undefined } : await loadConfig(paths, terminal.environment);
+    for (const path of [options.socket, options.grpcSocket]) if (path !== undefined) await freeSocket(path);
     const serving = { options, log, ...loaded };
     const start = options.workers === 1 ? startHere : startWorkers;
     const started = await start(serving);

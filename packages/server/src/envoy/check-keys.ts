@@ -9,7 +9,7 @@ const KEYS: readonly string[] = [
 ];
 
 /** What Sluice adds, under `rate_limit` alone. */
-const ADDED_KEYS: readonly string[] = ['algorithm', 'capacity', 'burst', 'period', 'unit_multiplier'];
+const ADDED_KEYS: readonly string[] = ['algorithm', 'capacity', 'burst', 'period', 'unit_multiplier', 'calendar'];
 
 export function checkKeys(map: YamlMap, path: Path, problems: Problems): void {
   for (const [key, value] of map) {

@@ -1,6 +1,6 @@
 /** What an Envoy rate limit file says, checked: a tree of descriptors for each domain. */
 import type { Policy } from 'sluice';
-import type { Unit } from './unit.ts';
+import type { CalendarUnit, Unit } from './unit.ts';
 import type { Wildcard } from './wildcard.ts';
 
 /** By name. */
@@ -13,6 +13,8 @@ export interface EnvoyDomain {
   /** Of the first depth, in the order of the file. */
   readonly nodes: readonly Node[];
   readonly level: Level;
+  /** Months are those of the calendar. */
+  readonly usesCalendarMonth: boolean;
 }
 
 /** Those of the descriptors at one depth that an entry of a request is looked up among. */
@@ -67,6 +69,8 @@ export interface Limit {
   readonly requestsPerUnit: number;
   /** As Envoy is told. */
   readonly unit: Unit;
+  /** Of a limit that follows the calendar: in whose periods it counts. */
+  readonly calendar?: CalendarUnit | undefined;
   /** The most that can be spent at once: the capacity of a bucket, else the requests per unit. 0 denies everything that spends. */
   readonly size: number;
   readonly policy: Policy;

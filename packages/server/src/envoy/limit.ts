@@ -2,10 +2,10 @@
  * From the numbers of a rule to a policy. Its name tells the state's period but not its limit, so that a changed limit keeps what was
  * spent and a changed period begins anew, as with the reference server. No policy that comes over the API may have such a name.
  */
-import { checkPolicy, fixedWindow } from 'sluice';
+import { calendarQuota, checkPolicy, fixedWindow } from 'sluice';
 import { fieldsOf, isNumber } from '../files/algorithms.ts';
 import type { Limit } from './domain.ts';
-import { unitOf } from './unit.ts';
+import { type CalendarUnit, unitOf } from './unit.ts';
 
 /** How the names of all policies begin that keep the state of Envoy's descriptors. */
 export const ENVOY_POLICY_PREFIX = 'envoy:';
@@ -34,6 +34,17 @@ export function limitOf({ requestsPerUnit, periodMs, algorithm = DEFAULT_ALGORIT
   const policy = checkPolicy({ algorithm, name, ...numbersOf(algorithm, requestsPerUnit, periodMs, size) });
   const isDefault = algorithm === DEFAULT_ALGORITHM;
   return { requestsPerUnit, unit, size, policy, counter: isDefault ? counter : undefined };
+}
+
+const CALENDAR_WORDS = { DAY: 'day', WEEK: 'week', MONTH: 'month', YEAR: 'year' } as const;
+
+/** In the periods of the calendar, UTC. */
+export function calendarLimitOf(requestsPerUnit: number, unit: CalendarUnit): Limit {
+  const every = CALENDAR_WORDS[unit];
+  const named = { name: `${ENVOY_POLICY_PREFIX}calendar-${every}`, every };
+  const counter = calendarQuota({ ...named, limit: Number.MAX_SAFE_INTEGER });
+  const policy = requestsPerUnit === 0 ? counter : calendarQuota({ ...named, limit: requestsPerUnit });
+  return { requestsPerUnit, unit, calendar: unit, size: requestsPerUnit, policy, counter };
 }
 
 export function hasCapacity(algorithm: string): boolean {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { EnvoyDomain, Level, Node, Rule } from './domain.ts';
 import { compositeOf } from './level.ts';
-import { limitOf } from './limit.ts';
+import { calendarLimitOf, limitOf } from './limit.ts';
 import { type Descriptor, type Entry, ServiceError } from './request.ts';
 import { secondsOf } from './unit.ts';
 import { matchesWildcard } from './wildcard.ts';
@@ -66,7 +66,10 @@ function overridden(domain: EnvoyDomain, { entries, limit }: Descriptor): Match 
   const seconds = secondsOf(unit);
   if (seconds === undefined) throw new ServiceError(`invalid rate limit unit '${unit}'`);
   const rule: Rule = {
-    limit: limitOf({ requestsPerUnit, periodMs: seconds * 1e3 }),
+    limit:
+      unit === 'MONTH' && domain.usesCalendarMonth
+        ? calendarLimitOf(requestsPerUnit, unit)
+        : limitOf({ requestsPerUnit, periodMs: seconds * 1e3 }),
     ...{ name: '', replaces: [], shadow: false, quota: false, detailedMetric: false, metadata: undefined },
   };
   const path = ['override'];

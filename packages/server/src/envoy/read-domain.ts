@@ -18,11 +18,17 @@ export interface EnvoyFile {
   readonly problems: readonly FileProblem[];
 }
 
-export function readEnvoyFile(file: string, text: string): EnvoyFile {
+/** How files are read: what the reference server has variables for. */
+export interface ReadingOptions {
+  /** Months are those of the calendar. */
+  readonly usesCalendarMonth: boolean;
+}
+
+export function readEnvoyFile(file: string, text: string, options: ReadingOptions): EnvoyFile {
   const { locate } = parseYaml(text);
   const problems = new Problems(locate);
   const yaml = parseEnvoyYaml(text);
-  const domain = yaml.problems.length > 0 ? undefined : readDomain(file, yaml.data, problems);
+  const domain = yaml.problems.length > 0 ? undefined : readDomain(file, yaml.data, problems, options);
   const all = [...yaml.problems.map(notLoaded), ...problems.list];
   const sorted = all.sort((one, other) => one.line - other.line || one.column - other.column);
   return {
@@ -36,7 +42,12 @@ function notLoaded({ message, ...problem }: Problem): Problem {
   return { ...problem, message: `error loading config file: ${message}` };
 }
 
-function readDomain(file: string, data: unknown, problems: Problems): EnvoyDomain | undefined {
+function readDomain(
+  file: string,
+  data: unknown,
+  problems: Problems,
+  { usesCalendarMonth }: ReadingOptions,
+): EnvoyDomain | undefined {
   if (!isYamlMap(data)) {
     problems.add([], `error loading config file: expected a map with domain and descriptors, got ${kindOf(data)}`);
     return undefined;
@@ -44,11 +55,13 @@ function readDomain(file: string, data: unknown, problems: Problems): EnvoyDomai
   checkKeys(data, [], problems);
   const name = readText(data.get('domain'), ['domain'], problems);
   if (name === '') problems.add(['domain'], 'config file cannot have empty domain');
-  const nodes = readNodes(data.get('descriptors'), ['descriptors'], { domain: name, above: [], problems });
-  return { name, file, nodes, level: levelOf(nodes) };
+  const nodes = readNodes(data.get('descriptors'), ['descriptors'], {
+    ...{ domain: name, above: [], problems, usesCalendarMonth },
+  });
+  return { name, file, nodes, level: levelOf(nodes), usesCalendarMonth };
 }
 
-interface Reading {
+interface Reading extends ReadingOptions {
   readonly domain: string;
   /** The composites of the descriptors around this one. */
   readonly above: readonly string[];
@@ -91,14 +104,14 @@ function readNode(map: YamlMap, path: Path, reading: Reading): Node | undefined 
   return {
     ...{ key, value, path: ownPath, sharesThreshold },
     valueToMetric: readFlag(map.get('value_to_metric'), [...path, 'value_to_metric'], problems),
-    rule: readRule(map, path, problems),
+    rule: readRule(map, path, reading),
     children: levelOf(readNodes(map.get('descriptors'), [...path, 'descriptors'], { ...reading, above: ownPath })),
   };
 }
 
-function readRule(map: YamlMap, path: Path, problems: Problems): Rule | undefined {
+function readRule(map: YamlMap, path: Path, { problems, usesCalendarMonth }: Reading): Rule | undefined {
   const flag = (name: string): boolean => readFlag(map.get(name), [...path, name], problems);
-  const rateLimit = readRateLimit(map.get('rate_limit'), [...path, 'rate_limit'], problems);
+  const rateLimit = readRateLimit(map.get('rate_limit'), [...path, 'rate_limit'], problems, usesCalendarMonth);
   const rule = {
     shadow: flag('shadow_mode'),
     quota: flag('quota_mode'),

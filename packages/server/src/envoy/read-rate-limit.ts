@@ -5,9 +5,9 @@ import { kindOf } from '../files/fields.ts';
 import type { Path, Problems } from '../files/problem.ts';
 import type { Limit } from './domain.ts';
 import { isYamlMap, type YamlMap } from './envoy-yaml.ts';
-import { DEFAULT_ALGORITHM, hasCapacity, limitOf, MAX_REQUESTS } from './limit.ts';
+import { calendarLimitOf, DEFAULT_ALGORITHM, hasCapacity, limitOf, MAX_REQUESTS } from './limit.ts';
 import { readFlag, readText, readWhole } from './read-value.ts';
-import { secondsOf } from './unit.ts';
+import { type CalendarUnit, isCalendarUnit, secondsOf } from './unit.ts';
 
 export interface RateLimit {
   /** Undefined: unlimited. */
@@ -16,7 +16,12 @@ export interface RateLimit {
   readonly replaces: readonly string[];
 }
 
-export function readRateLimit(value: unknown, path: Path, problems: Problems): RateLimit | undefined {
+export function readRateLimit(
+  value: unknown,
+  path: Path,
+  problems: Problems,
+  usesCalendarMonth: boolean,
+): RateLimit | undefined {
   if (value === undefined || value === null) return undefined;
   if (!isYamlMap(value)) {
     problems.add(path, `error loading config file: rate_limit: expected a map, got ${kindOf(value)}`);
@@ -25,7 +30,7 @@ export function readRateLimit(value: unknown, path: Path, problems: Problems): R
   const name = readText(value.get('name'), [...path, 'name'], problems);
   const replaces = readReplaces(value.get('replaces'), name, [...path, 'replaces'], problems);
   if (!readFlag(value.get('unlimited'), [...path, 'unlimited'], problems)) {
-    return { limit: readLimit(value, path, problems), name, replaces };
+    return { limit: readLimit(value, path, problems, usesCalendarMonth), name, replaces };
   }
   if (secondsIn(value.get('unit')) !== undefined || value.has('period')) {
     problems.add([...path, 'unit'], 'should not specify rate limit unit when unlimited');
@@ -51,7 +56,7 @@ function readReplaces(value: unknown, own: string, path: Path, problems: Problem
   });
 }
 
-function readLimit(map: YamlMap, path: Path, problems: Problems): Limit | undefined {
+function readLimit(map: YamlMap, path: Path, problems: Problems, usesCalendarMonth: boolean): Limit | undefined {
   const known = problems.list.length;
   const periodMs = readPeriod(map, path, problems);
   const algorithm = readAlgorithm(map.get('algorithm'), [...path, 'algorithm'], problems);
@@ -59,14 +64,34 @@ function readLimit(map: YamlMap, path: Path, problems: Problems): Limit | undefi
   const requestsPerUnit = readWhole(map.get('requests_per_unit'), [...path, 'requests_per_unit'], problems, {
     ...{ least: 0, most: MAX_REQUESTS, otherwise: 0 },
   });
+  const calendar = readCalendar(map, path, problems, usesCalendarMonth);
   if (problems.list.length > known || periodMs === undefined) return undefined;
   try {
+    if (calendar !== undefined) return calendarLimitOf(requestsPerUnit, calendar);
     return limitOf({ requestsPerUnit, periodMs, algorithm, capacity });
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error;
     problems.add(path, `error loading config file: rate_limit: expected ${error.expected}, got ${error.got}`);
     return undefined;
   }
+}
+
+/** Days, weeks, months and years may be those of the calendar: where a rule says so, and months where all of them are meant. */
+function readCalendar(
+  map: YamlMap,
+  path: Path,
+  problems: Problems,
+  usesCalendarMonth: boolean,
+): CalendarUnit | undefined {
+  const unit = String(map.get('unit')).toUpperCase();
+  const isPlain = !map.has('unit_multiplier') && !map.has('algorithm') && !map.has('period');
+  if (!readFlag(map.get('calendar'), [...path, 'calendar'], problems)) {
+    return usesCalendarMonth && isPlain && unit === 'MONTH' ? unit : undefined;
+  }
+  if (isCalendarUnit(unit) && isPlain) return unit;
+  const expected = 'unit day, week, month or year beside it, and neither period, unit_multiplier nor algorithm';
+  problems.add([...path, 'calendar'], `error loading config file: calendar: expected ${expected}`);
+  return undefined;
 }
 
 /** A unit, or several of them, or a time of one's own. */

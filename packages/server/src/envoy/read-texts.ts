@@ -4,7 +4,7 @@ import type { EnvoyDomains, Node } from './domain.ts';
 import { nodesIn } from './level.ts';
 import { mergeDomains } from './merge-domains.ts';
 import { readEnvoyFile } from './read-domain.ts';
-import { mergesDomains } from './settings.ts';
+import { mergesDomains, usesCalendarMonth } from './settings.ts';
 
 export interface EnvoyTexts {
   readonly domains: EnvoyDomains;
@@ -30,7 +30,9 @@ export function readEnvoyTexts(
   texts: readonly { readonly file: string; readonly text: string }[],
   environment: Readonly<Record<string, string | undefined>>,
 ): EnvoyTexts {
-  const files = texts.map(({ file, text }) => readEnvoyFile(file, text));
+  const files = texts.map(({ file, text }) =>
+    readEnvoyFile(file, text, { usesCalendarMonth: usesCalendarMonth(environment) }),
+  );
   const read = files.flatMap(({ domain, locate }) => (domain === undefined ? [] : [{ domain, locate }]));
   const { domains, problems } = mergeDomains(read, { merge: mergesDomains(environment) });
   return {

@@ -49,6 +49,10 @@ const RATE_LIMIT: Schema = {
       description: 'An addition of Sluice: a time in place of unit, such as 250ms, 90s, 5m.',
     },
     unit_multiplier: { ...whole(1), description: 'An addition of Sluice: several units.' },
+    calendar: {
+      type: 'boolean',
+      description: 'An addition of Sluice: days, weeks, months or years of the calendar, in UTC.',
+    },
   },
   additionalProperties: false,
   allOf: [
@@ -63,6 +67,11 @@ const RATE_LIMIT: Schema = {
     ),
     { not: isThere('capacity', 'burst') },
     { not: isThere('period', 'unit_multiplier') },
+    implies(isTrue('calendar'), {
+      required: ['unit'],
+      properties: { unit: { pattern: '^(?:[dD][aA][yY]|[wW][eE][eE][kK]|[mM][oO][nN][tT][hH]|[yY][eE][aA][rR])$' } },
+      not: { anyOf: [isThere('unit_multiplier'), isThere('algorithm')] },
+    }),
   ],
 };
 

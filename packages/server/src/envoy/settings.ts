@@ -66,6 +66,11 @@ export function mergesDomains(environment: Environment): boolean {
   return readFlag('MERGE_DOMAIN_CONFIG', environment.MERGE_DOMAIN_CONFIG);
 }
 
+/** USE_CALENDAR_MONTH_RATE_LIMIT: whether a month is that of the calendar (UTC), and not 30 days. */
+export function usesCalendarMonth(environment: Environment): boolean {
+  return readFlag('USE_CALENDAR_MONTH_RATE_LIMIT', environment.USE_CALENDAR_MONTH_RATE_LIMIT);
+}
+
 function oneOf<Word extends string>(
   name: string,
   environment: Environment,

@@ -5,6 +5,7 @@
 import type { Decision, Limiter, Policy, RateLimitResult } from 'sluice';
 import { ruleOf } from 'sluice/store';
 import type { Limit } from './domain.ts';
+import { periodEnd } from './unit.ts';
 
 /** A limiter whose policies come along with each attempt. */
 export type EnvoyLimiter = Limiter<{ readonly policies: readonly Policy[] }>;
@@ -180,7 +181,12 @@ function counted({ limit, hits }: Spend, decision: Decision, cost: number, sourc
  * Of a fixed window: until it ends, also when nothing is spent. Else until the key is as good as new, and for those who are denied until
  * the same cost is allowed. Rounded up, once.
  */
-function resetSeconds({ counter }: Limit, { allowed, retryAfter, resetAfter, resetAt }: Decision): number {
+function resetSeconds({ counter, calendar }: Limit, decision: Decision): number {
+  const { allowed, retryAfter, resetAfter, resetAt } = decision;
+  if (calendar !== undefined) {
+    const nowMs = Math.round((resetAt - resetAfter) * 1e6) / 1e3;
+    return Math.ceil((periodEnd(calendar, nowMs) - nowMs) / 1e3);
+  }
   if (counter !== undefined) {
     const now = Math.round((resetAt - resetAfter) * 1e6);
     const window = ruleOf(counter).recovery;

@@ -70,6 +70,8 @@ export interface GrpcServerOptions {
   readonly maxMessageBytes?: number | undefined;
   readonly callLimits?: CallLimits | undefined;
   readonly connectionAge?: ConnectionAge | undefined;
+  /** Calls with one question that are answered at a time; further ones fail. Default: as many as come. */
+  readonly maxConcurrent?: number | undefined;
   readonly tls?: TlsFiles | undefined;
 }
 
@@ -154,6 +156,7 @@ interface Context {
   readonly onError: GrpcServerOptions['onError'];
   readonly calls: Calls;
   readonly most: number;
+  readonly maxConcurrent?: number | undefined;
   /** Calls with many messages. */
   readonly open: Set<ServerHttp2Stream>;
 }
@@ -235,6 +238,10 @@ function takeUnary(stream: ServerHttp2Stream, method: UnaryMethod, { messages, c
       if (stream.headersSent || stream.closed) return;
       if (question === undefined || !messages.isWhole) {
         throw new GrpcError(STATUS.INTERNAL, 'the message did not come whole');
+      }
+      if (calls.underWay >= (context.maxConcurrent ?? Number.POSITIVE_INFINITY)) {
+        const reason = `more than ${context.maxConcurrent} calls are being answered: try again`;
+        throw new GrpcError(STATUS.RESOURCE_EXHAUSTED, reason);
       }
       calls.underWay += 1;
       method

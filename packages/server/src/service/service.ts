@@ -7,26 +7,24 @@ import type { AddressInfo } from 'node:net';
 import type { TlsOptions } from 'node:tls';
 import { sharedExceptions } from 'sluice/exceptions';
 import type { Config } from '../config/config.ts';
-import type { KuadrantOptions } from '../envoy/grpc/kuadrant.ts';
 import type { EnvoyServerOptions } from '../envoy/grpc/server.ts';
 import { DEFAULT_SETTINGS, type EnvoySettings } from '../envoy/settings.ts';
-import { shouldRateLimit } from '../envoy/should-rate-limit.ts';
 import type { TlsFiles } from '../files/tls.ts';
+import type { Address } from '../grpc/door.ts';
 import type { GrpcServer } from '../grpc/server.ts';
 import type { OpenSpan, Tracer } from '../telemetry/tracer.ts';
 import { type Answer, constantJson, json } from './answer.ts';
 import { BrowserGuard, type Openness } from './browser-guard.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections, CountedRequest } from './connections.ts';
 import { type Crew, type Report, reportOf } from './crew.ts';
-import { envoyAccess, envoyContext, isHealthy } from './envoy-routes.ts';
 import { errorBody, HttpError, toHttpError } from './http-error.ts';
 import { type LiveLimits, liveLimits } from './live-limits.ts';
 import { errorText, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
-import { HURRIED_BELOW_MS, type OpenStore } from './open-store.ts';
+import type { OpenStore } from './open-store.ts';
 import { openApi, type Paths } from './openapi.ts';
 import { type Asked, type FindRoute, ROUTES, type Route, type RouteContext, routeFinder } from './routes.ts';
-import { type Guard, type Protection, tokenGuard } from './token.ts';
+import { type Protection, tokenGuard } from './token.ts';
 import { refuseUnreadable } from './unreadable.ts';
 import { contextOf } from './watch-tls.ts';
 
@@ -53,6 +51,8 @@ export interface ServiceOptions {
   readonly connectionLimits?: ConnectionLimits | undefined;
   /** Records spans of requests. Default: nothing is traced. */
   readonly tracer?: Tracer | undefined;
+  /** Of gRPC: how long connections live, and how many calls are answered at a time. */
+  readonly grpc?: Pick<EnvoyServerOptions, 'connectionAge' | 'maxConcurrent'> | undefined;
   /** How the Envoy service behaves. */
   readonly envoy?: EnvoySettings | undefined;
   /** What else is served beside the limits. */
@@ -71,8 +71,11 @@ export interface Beside {
 export interface Service {
   readonly limits: LiveLimits;
   listen(port: number, host: string): Promise<AddressInfo>;
-  /** The Envoy service over gRPC. Resolves to the port. */
+  /** On a Unix socket. */
+  listenAt(path: string): Promise<void>;
+  /** The Envoy service over gRPC, on a port or on a Unix socket. Resolves to the port. */
   listenGrpc(port: number, host: string): Promise<number>;
+  listenGrpcAt(path: string): Promise<void>;
   /** What this process says of itself to the others of its crew, with the last `seconds` one by one. */
   report(seconds: number): Promise<Report>;
   /** For connections from now on, on both ports. Without TLS it does nothing. */
@@ -124,20 +127,20 @@ export function createService(options: ServiceOptions): Service {
     });
   const server = httpServer(options, { answer, limits: serverLimits(headersTimeoutMs, bodyTimeoutMs) });
   let grpc: GrpcServer | undefined;
+  const openGrpc = async (address: Address): Promise<number> => {
+    // Only those who want gRPC wait for it to be loaded.
+    const { openGrpcServer } = await import('./grpc-server.ts');
+    const opened = openGrpcServer(context, { ...options, tls });
+    const bound = await opened.listen(address);
+    grpc = opened;
+    return bound;
+  };
   return {
     limits,
     listen: (port, host) => listen(server, port, host),
-    async listenGrpc(port, host) {
-      // Only those who want gRPC wait for it to be loaded.
-      const { createEnvoyServer } = await import('../envoy/grpc/server.ts');
-      const { quotaService } = await import('./quota-service.ts');
-      const { kuadrantService } = await import('../envoy/grpc/kuadrant.ts');
-      const beside = [quotaService(context), kuadrantService(kuadrantOptions(context))];
-      const opened = createEnvoyServer({ ...grpcOptions(context, guard), beside, tls });
-      const bound = await opened.listen({ port, host });
-      grpc = opened;
-      return bound;
-    },
+    listenAt: (path) => listenAt(server, path),
+    listenGrpc: (port, host) => openGrpc({ port, host }),
+    listenGrpcAt: async (path) => void (await openGrpc({ path })),
     useCertificate(changed) {
       if (tls === undefined) return;
       tls = changed;
@@ -173,26 +176,6 @@ function httpServer({ tls, metrics }: ServiceOptions, { answer, limits }: Answer
   // The size of headers is limited, not their number: beyond 1000 Node drops them without a word, and the gateway's own may be the last.
   server.maxHeadersCount = 0;
   return server;
-}
-
-function grpcOptions(context: RouteContext, guard: Guard): EnvoyServerOptions {
-  return {
-    answer: (request, waitsMs) =>
-      shouldRateLimit(request, envoyContext(context, { isHurried: waitsMs < HURRIED_BELOW_MS })),
-    guard: (authorization, request) => guard(envoyAccess(request, context.envoy), authorization),
-    isHealthy: () => isHealthy(context),
-    onError: context.onError,
-    maxMessageBytes: context.bodyLimits.maxBytes,
-  };
-}
-
-function kuadrantOptions(context: RouteContext): KuadrantOptions {
-  return {
-    context: ({ waitsMs }) => envoyContext(context, { isHurried: waitsMs < HURRIED_BELOW_MS }),
-    guard: (authorization, request) => context.guard(envoyAccess(request, context.envoy), authorization),
-    onError: context.onError,
-    onCall: (call, result) => context.metrics.envoy.called(call, result),
-  };
 }
 
 /** Node's own limits are the second line: they also end bodies that nobody reads. */
@@ -340,6 +323,16 @@ function logUnforeseen(log: Log, error: unknown, id?: string): void {
   const cause = error instanceof Error && error.cause !== undefined ? { cause: errorText(error.cause) } : {};
   const stack = status === 500 && error instanceof Error ? { stack: error.stack } : {};
   log.error('a request failed', { requestId: id, status, error: errorText(error), ...cause, ...stack });
+}
+
+function listenAt(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(path, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
 }
 
 function listen(server: Server, port: number, host: string): Promise<AddressInfo> {

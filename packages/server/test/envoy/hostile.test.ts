@@ -13,7 +13,7 @@ import { type Asked, type GrpcClient, grpcClient } from './support.ts';
 const HEAP_MB = 96;
 /** Of the whole process, with what Node itself takes. */
 const MOST_MB = 320;
-/** 20,000 frames and streams in all, see below. */
+/** Of each kind, twice: some 60,000 frames and streams in all. */
 const FRAMES = 4000;
 
 const config = fileURLToPath(new URL('../../../../examples/gateways/envoy/ratelimit.yaml', import.meta.url));
@@ -126,6 +126,30 @@ const ATTACKS: Readonly<Record<string, readonly Buffer[]>> = {
   ]),
   pings: many(() => [frame(TYPE.ping, 0, 0, Buffer.alloc(8))]),
   settings: many(() => [frame(TYPE.settings, 0, 0, Buffer.from([0, 3, 0, 0, 0, 100]))]),
+  // The window of answers is closed, and opened byte by byte.
+  'windows that are closed, opened by a byte and closed again': [
+    frame(TYPE.settings, 0, 0, Buffer.from([0, 4, 0, 0, 0, 0])),
+    ...many((stream) => [
+      frame(TYPE.headers, END_HEADERS, stream, CALL),
+      frame(TYPE.data, END_STREAM, stream, question()),
+      frame(TYPE.window, 0, stream, number(1)),
+      frame(TYPE.settings, 0, 0, Buffer.from([0, 4, 0, 0, 0, stream % 4])),
+    ]),
+  ],
+  'windows that are opened too far': many((stream) => [
+    frame(TYPE.headers, END_HEADERS, stream, CALL),
+    frame(TYPE.window, 0, stream, number(2 ** 31 - 1)),
+    frame(TYPE.window, 0, stream, number(2 ** 31 - 1)),
+    frame(TYPE.window, 0, 0, number(0)),
+  ]),
+  'long lists of headers': Array.from({ length: 20 }, (_, index) =>
+    frame(
+      TYPE.headers,
+      END_HEADERS,
+      2 * index + 1,
+      Buffer.concat([CALL, fields(Array.from({ length: 120 }, (_, at) => [`x-${at}`, 'y'.repeat(100)] as const))]),
+    ),
+  ),
   'empty data': [frame(TYPE.headers, END_HEADERS, 1, CALL), ...many(() => [frame(TYPE.data, 0, 1)])],
 };
 
@@ -144,6 +168,24 @@ test('headers without an end', async () => {
     ...Array.from({ length: 500 }, () => frame(TYPE.continuation, 0, 1, block)),
   ];
   for (const reads of [true, false]) await attack(frames, reads);
+  expect(residentMb()).toBeLessThan(MOST_MB);
+});
+
+test('answers that are read a byte at a time hold up nobody else', async () => {
+  const frames = many((stream) => [
+    frame(TYPE.headers, END_HEADERS, stream, CALL),
+    frame(TYPE.data, END_STREAM, stream, question()),
+  ]);
+  const socket: Socket = connect({ port, host: '127.0.0.1' }).on('error', () => {});
+  const isOver = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  socket.pause();
+  socket.write(Buffer.concat([PREFACE, frame(TYPE.settings, 0, 0), ...frames]));
+  for (let time = 0; time < 200 && !socket.destroyed; time++) {
+    socket.read(1);
+    if (time % 20 === 0) expect((await honest.ask(HONEST)).overallCode).toMatch(/^O/);
+  }
+  socket.destroy();
+  await isOver;
   expect(residentMb()).toBeLessThan(MOST_MB);
 });
 

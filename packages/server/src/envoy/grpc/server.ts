@@ -23,6 +23,7 @@ export interface EnvoyServerOptions {
   readonly maxMessageBytes?: number | undefined;
   readonly callLimits?: CallLimits | undefined;
   readonly connectionAge?: ConnectionAge | undefined;
+  readonly maxConcurrent?: number | undefined;
   readonly tls?: TlsFiles | undefined;
 }
 
@@ -37,7 +38,7 @@ const RATE_LIMIT_SERVICE = 'envoy.service.ratelimit.v3.RateLimitService';
 const HEALTH_NAMES = ['', 'ratelimit'];
 
 export function createEnvoyServer(options: EnvoyServerOptions): GrpcServer {
-  const { onError, maxMessageBytes, callLimits, connectionAge, tls, beside = [] } = options;
+  const { beside = [] } = options;
   const names = beside.map(({ name }) => name);
   const health = healthOf([...HEALTH_NAMES, ...names]);
   const services = [RATE_LIMIT_SERVICE, ...names, 'grpc.health.v1.Health'];
@@ -47,7 +48,7 @@ export function createEnvoyServer(options: EnvoyServerOptions): GrpcServer {
     ...beside.flatMap(({ methods }) => methods),
     ...reflectionOf(services, (authorization) => permitted(() => options.guard(authorization))),
   ]);
-  const server = createGrpcServer({ methods, onError, maxMessageBytes, callLimits, connectionAge, tls });
+  const server = createGrpcServer({ ...options, methods });
   const watch = healthWatch(options.isHealthy, health.set);
   return {
     useCertificate: server.useCertificate,
