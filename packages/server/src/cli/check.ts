@@ -45,6 +45,7 @@ function linesOf(files: readonly HeldByFile[], problems: readonly FileProblem[])
   return [...good.map((held) => `${held.file}: ${heldText(held)}`), ...problems.map(problemText)];
 }
 
-function heldText({ policies, rules, domain, limits }: HeldByFile): string {
-  return domain === undefined ? `${policies} policies, ${rules} rules` : `domain ${domain}, ${limits} limits`;
+function heldText({ policies, rules, quotas, domain, limits }: HeldByFile): string {
+  if (domain !== undefined) return `domain ${domain}, ${limits} limits`;
+  return `${policies} policies, ${rules} rules${quotas === undefined ? '' : `, ${quotas} quotas`}`;
 }
