@@ -8,6 +8,7 @@ export const helpText = (groups) => `npm run bench -- [options]
   --only LIST        some groups, with commas between
   --against COMMIT   builds that commit beside this tree, and measures both in the same rounds
   --json FILE        writes everything that was measured, every sample included
+  --trace FILE       a trace of requests to a language model, for the group llm: TIMESTAMP, ContextTokens, GeneratedTokens
   --write-results    writes bench/results, bench/RESULTS.md and the numbers in README.md
   --help             this text
 
@@ -20,6 +21,7 @@ const OPTIONS = {
   only: { type: 'string' },
   against: { type: 'string' },
   json: { type: 'string' },
+  trace: { type: 'string' },
   'write-results': { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 };

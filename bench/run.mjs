@@ -6,7 +6,7 @@ import { progressLine } from './measure/progress.mjs';
 import { keepGroup, writePages } from './report/pages.mjs';
 import { besideReport, terminalReport } from './report/terminal.mjs';
 
-export async function runBench({ quick, groups, against: commit, json, writeResults, command }) {
+export async function runBench({ quick, groups, against: commit, json, trace, writeResults, command }) {
   const progress = progressLine();
   const versions = packageVersions();
   const against = commit === undefined ? undefined : await buildOf(commit, progress);
@@ -15,7 +15,7 @@ export async function runBench({ quick, groups, against: commit, json, writeResu
     for (const { name, title, place, run } of groups) {
       const started = performance.now();
       const { loadAverage, ...machine } = describeMachine();
-      const measured = await run({ quick, progress, against });
+      const measured = await run({ quick, progress, against, trace });
       const conditions = {
         ...{ date: new Date().toISOString().slice(0, 10), mode: quick ? 'quick' : 'full', command, commit: commitOf() },
         ...{ seconds: Math.round((performance.now() - started) / 1000), machine, loadAverage, versions },

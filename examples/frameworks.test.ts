@@ -5,8 +5,11 @@ import { RUNTIMES } from '../tools/runtimes/index.ts';
 import type { PackedApp } from '../tools/runtimes/packed-app.ts';
 import { appWithExamples, type RunningExample, startExample } from './start.ts';
 
-const FRAMEWORKS = ['express', 'fastify', 'hono', 'koa', 'nest', 'fetch', 'node'];
-const ROWS = RUNTIMES.flatMap((runtime) => FRAMEWORKS.map((name) => ({ name, runtime })));
+const FRAMEWORKS = ['express', 'fastify', 'hono', 'koa', 'nest', 'fetch', 'node', 'h3', 'elysia'];
+const ROWS = RUNTIMES.flatMap((runtime) => FRAMEWORKS.map((name) => ({ name, runtime }))).filter(
+  // Elysia is for Bun, and has a server for Node.
+  ({ name, runtime }) => name !== 'elysia' || /^(Bun|Node)/.test(runtime.name),
+);
 
 let app: PackedApp;
 beforeAll(async () => {
@@ -67,6 +70,6 @@ test.each(RUNTIMES)('node on $name: two connections of a WebSocket, and no third
 
 test('an example that does not exist is one line and exit code 2', async () => {
   await expect(startExample(app, RUNTIMES[0]!, 'rails')).rejects.toThrow(
-    /ended with 2: Usage: node examples\/run.mjs <algorithm \| express \|/,
+    /ended with 2: Usage: node examples\/run.mjs <algorithm \| elysia \| express \|/,
   );
 });

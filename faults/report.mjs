@@ -1,6 +1,9 @@
 /** The table, for a terminal and for docs/faults.md, and the conditions it was measured under. */
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describeMachine } from '../bench/measure/machine.mjs';
+import { WIDTH } from '../tools/docs/checklist.mjs';
+import { wrapped } from '../tools/docs/wrap.mjs';
 import { LIMIT, PATTERN, PER_SECOND, WINDOW_MS } from './traffic.mjs';
 
 const PAGE = new URL('../docs/faults.md', import.meta.url);
@@ -21,7 +24,7 @@ const COLUMNS = [
     ({ measured: { sources } }) => `${sources.store}, ${sources['deny-cache']}, ${sources.fallback}`,
   ],
   ['Rejected', ({ measured: { rejected } }) => String(rejected)],
-  ['Admitted, of bound', ({ measured: { admitted } }) => `${admitted.units} of ${admitted.bound}`],
+  ['Allowed, of bound', ({ measured: { admitted } }) => `${admitted.units} of ${admitted.bound}`],
   ['Sent, charged (late)', spentCell],
   ['Recovery of each process (its client connecting)', recoveryCell],
   ['Kept', ({ promises }) => (promises.some(({ broken }) => broken !== undefined) ? 'NO' : 'yes')],
@@ -106,7 +109,8 @@ function writeSection(begin, table, conditions) {
   const [before, rest] = readFileSync(PAGE, 'utf8').split(begin);
   const end = rest?.indexOf(END) ?? -1;
   if (end < 0) throw new Error(`docs/faults.md has lost its marks: ${begin} and ${END}`);
-  const lines = [...table, '', ...conditions.map((line) => `- ${line}`)];
+  const list = conditions.map((line) => wrapped(`- ${line}`, WIDTH));
+  const lines = [...table, '', ...list];
   writeFileSync(PAGE, `${before}${begin}\n\n${lines.join('\n')}\n\n${rest.slice(end)}`);
 }
 
@@ -137,7 +141,7 @@ function conditions({ results, clients, serverVersion, seconds }) {
   return [
     `Measured ${new Date().toISOString().slice(0, 10)} by \`npm run faults -- --write-docs\`, in ${Math.round(seconds)} s.`,
     `${machineWith(serverVersion)}; ${versions}.`,
-    `${clients.length} processes (${clients.join(', ')}; two ioredis and one node-redis where the server is absent at first, connections go silent, or Sentinel is asked), \`redisStore(client)\` with its defaults and clients with theirs, ${PER_SECOND} attempts a second each, by the clock and not one after the other: ${countOf(0)} of ${PATTERN.length} on a key with ${LIMIT} per ${WINDOW_MS / 1000} s, the others on one that denies nothing and is counted.`,
+    `${clients.length} processes (${clients.join(', ')}; two ioredis and one node-redis where the server is absent at first, connections go silent, or Sentinel is asked). \`redisStore(client)\` and the clients have their defaults. Each process makes ${PER_SECOND} attempts a second, by the clock and not one after the other: ${countOf(0)} of ${PATTERN.length} on a key with ${LIMIT} per ${WINDOW_MS / 1000} s, the others on one that denies nothing and is counted.`,
     `The processes themselves were late by up to ${ms(worstLag)} (their own event loop, on a machine with other work). The longest answer is given as it was and, in brackets, without what the process was late by while it waited.`,
     `No more than ${mostQueued} commands were waiting in an ioredis client at any time.`,
   ];

@@ -20,7 +20,7 @@ test('in memory', async () => {
 });
 
 /** Every layer, the health of the server, the batch and the client among them. */
-const MOST_ON_REDIS = 19;
+const MOST_ON_REDIS = 15;
 
 test('on Redis, with redisStore(client)', async () => {
   const server = await startServer({ kind: 'redis' });

@@ -33,6 +33,13 @@ export const ENGINES = {
       await createTable(pool);
       return sluice(postgresStore(pool));
     },
+    async 'Sluice, pg, durable: true'({ DATABASE_URL }) {
+      const { default: pg } = await import('pg');
+      const { createTable, postgresStore } = await import('sluice/postgres');
+      const pool = new pg.Pool({ connectionString: DATABASE_URL });
+      await createTable(pool, { table: 'sluice_durable' });
+      return sluice(postgresStore(pool, { table: 'sluice_durable', durable: true }));
+    },
     async 'Sluice, postgres'({ DATABASE_URL }) {
       const { default: postgres } = await import('postgres');
       const { createTable, postgresStore } = await import('sluice/postgres');

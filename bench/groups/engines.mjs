@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { runnerImport } from 'vite';
-import { count, millis, ratio, spread } from '../report/format.mjs';
+import { count, micros, millis, ratio, spread } from '../report/format.mjs';
 import { atLeast } from '../report/reach.mjs';
 
 const SIZES = { quick: { rounds: 5, sliceMs: 300, warmMs: 500 }, full: { rounds: 9, sliceMs: 600, warmMs: 1000 } };
@@ -25,9 +25,9 @@ export const group = {
     const cells = [];
     for (const [engine, start] of Object.entries(SERVERS)) {
       progress.group(`engines, ${engine}`);
-      const { env, version, program = process.execPath, stop } = await start();
+      const { env, pid, version, program = process.execPath, stop } = await start();
       try {
-        const task = JSON.stringify({ engine, env, size, keys: KEYS, inFlight: IN_FLIGHT });
+        const task = JSON.stringify({ engine, env, pid, size, keys: KEYS, inFlight: IN_FLIGHT });
         const { stdout } = await run(program, [here('../measure/engines-worker.mjs'), task]);
         for (const cell of JSON.parse(stdout)) cells.push({ engine, version, ...cell });
       } finally {
@@ -47,7 +47,12 @@ export const group = {
 const SERVERS = {
   async Postgres() {
     const server = await (await tools('servers/index.ts')).startPostgres();
-    return { env: { DATABASE_URL: server.url }, version: server.version, stop: () => server.stop() };
+    return {
+      env: { DATABASE_URL: server.url },
+      pid: server.process.pid,
+      version: server.version,
+      stop: () => server.stop(),
+    };
   },
   async SQLite() {
     const { installRuntimes, RUNTIMES } = await tools('runtimes/index.ts');
@@ -71,14 +76,20 @@ const SERVERS = {
 function tableOf({ engine, version, inFlight, rows }) {
   return {
     title: `${engine} (${version}), ${inFlight} in flight, ${count(KEYS)} keys`,
-    columns: ['', 'checks/s', 'min-max', 'times the peer', 'p50 ms', 'p99 ms'],
+    columns: ['', 'checks/s', 'min-max', 'times the peer', 'p50 ms', 'p99 ms', 'CPU us', 'server CPU us'],
     rows: rows.map((row) => [
       ...[row.name, count(row.perSecond.median), spread(row.perSecond, count), ratio(row.vs)],
-      ...[millis(row.p50Ms.median), millis(row.p99Ms.median)],
+      ...[millis(row.p50Ms.median), millis(row.p99Ms.median), micros(row.cpu.median), micros(row.serverCpu.median)],
     ]),
-    notes: [`The peer is ${rows.at(-1).name}. All checks are allowed, and each is a write.`],
+    notes: [`The peer is ${rows.at(-1).name}. All checks are allowed, and each is a write.`, ...(NOTES[engine] ?? [])],
   };
 }
+
+const NOTES = {
+  Postgres: [
+    'CPU is of this process and of all processes of the server. Sluice does not wait for the disk of the server unless it is `durable`: a crash forgets the attempts of its last second at most.',
+  ],
+};
 
 const PLACES = { Postgres: 20, SQLite: 21, Upstash: 22 };
 
@@ -115,6 +126,7 @@ function behindOf({ engine, inFlight, rows }) {
 
 function reachOf(cells) {
   const { rows } = cells.find(({ engine, inFlight }) => engine === 'Postgres' && inFlight === 64);
-  const own = rows.filter(({ name }) => name.startsWith('Sluice')).map(({ name, vs }) => [name, vs]);
+  const isDefault = ({ name }) => name.startsWith('Sluice') && !name.includes('durable');
+  const own = rows.filter(isDefault).map(({ name, vs }) => [name, vs]);
   return atLeast('Postgres, 64 in flight: checks/s, times RateLimiterPostgres', 3, own);
 }

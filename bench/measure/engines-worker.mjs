@@ -1,17 +1,25 @@
 /** Measures the contenders of one engine in a process of its own, which some of them need of another version of Node. Prints the cells as JSON. */
 import { ENGINES } from '../contenders/engines.mjs';
 import { closedLoop, keySequence } from './closed-loop.mjs';
+import { processCpuMicros, serverCpuMicros } from './cpu.mjs';
 import { interleave } from './rounds.mjs';
 import { pairedRatio, summarise } from './statistics.mjs';
 
-const { engine, env, size, keys, inFlight } = JSON.parse(process.argv[2]);
+const { engine, env, pid, size, keys, inFlight } = JSON.parse(process.argv[2]);
 const contenders = [];
 for (const [name, open] of Object.entries(ENGINES[engine])) contenders.push({ name, check: await open(env) });
 
 const cells = [];
 for (const chains of inFlight) {
-  const turn = ({ check }, durationMs) =>
-    closedLoop({ check, nextKey: keySequence(keys), inFlight: chains, durationMs });
+  const turn = async ({ check }, durationMs) => {
+    const [cpu, serverCpu] = [processCpuMicros(), serverCpuMicros(pid)];
+    const loop = await closedLoop({ check, nextKey: keySequence(keys), inFlight: chains, durationMs });
+    return {
+      ...loop,
+      cpu: (processCpuMicros() - cpu) / loop.checks,
+      serverCpu: (serverCpuMicros(pid) - serverCpu) / loop.checks,
+    };
+  };
   for (const contender of contenders) await turn(contender, size.warmMs);
   const records = await interleave({
     rounds: size.rounds,

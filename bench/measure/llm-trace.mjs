@@ -107,12 +107,14 @@ export const chargingAfterwards = (trace) =>
     return () => limiter.penalize(KEY, { cost: used(request), maxDebt: 100 * PER_MINUTE });
   });
 
-/** The tokens of the prompt are known, those of the answer are learned. */
-export const reserving = (trace, quantile = 0.9) => {
-  const answers = estimates({ quantile, first: 200 });
+/** The tokens of the prompt are known, those of the answer are learned. Without options everything is as installed. */
+export const reserving = (trace, options = {}, holding = {}) => {
+  const answers = estimates(options);
   return replay(trace, async (limiter, request) => {
-    const cost = answers.of('model', request.context);
-    const hold = await limiter.reserve(KEY, { cost, ttl: '10m', maxDebt: PER_MINUTE });
+    const hold = await limiter.reserve(KEY, { cost: answers.of('model', request.context), ...holding });
     return hold.allowed ? () => hold.commit(used(request)) : undefined;
   });
 };
+
+/** Debt as large as the bucket. */
+export const IN_DEBT = { maxDebt: PER_MINUTE };

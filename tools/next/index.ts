@@ -42,7 +42,7 @@ export async function installNext(): Promise<void> {
 }
 
 /** Rejects with what `next build` printed when the app does not build, or its types are wrong. */
-export async function buildNextApp(files: AppFiles): Promise<NextApp> {
+export async function buildNextApp(files: AppFiles, env: Readonly<Record<string, string>> = {}): Promise<NextApp> {
   // Below the workspace, where the packages are found, and in a folder that git does not see.
   await mkdir(join(FOLDER, '.cache'), { recursive: true });
   const folder = await mkdtemp(join(FOLDER, '.cache/app-'));
@@ -53,7 +53,7 @@ export async function buildNextApp(files: AppFiles): Promise<NextApp> {
       await writeFile(join(folder, path), text);
     }
     await unpackLibrary(folder);
-    const built = await runProgram(process.execPath, [NEXT, 'build', folder], QUIET);
+    const built = await runProgram(process.execPath, [NEXT, 'build', folder], { ...QUIET, ...env });
     return { built, start: (env = {}) => start(folder, env), remove };
   } catch (error) {
     await remove();

@@ -19,15 +19,24 @@ export interface WorkerOptions {
   readonly entry: string;
   /** Durable Objects: bindings and the classes they are of. */
   readonly objects?: Readonly<Record<string, string>>;
+  /** Variables and secrets. */
+  readonly variables?: Readonly<Record<string, string>>;
 }
 
-function configOf(objects: Readonly<Record<string, string>>): string {
+function configOf({ objects = {}, variables = {} }: WorkerOptions): string {
   const classes = [...new Set(Object.values(objects))];
   const namespaces = classes.map((name) => `(className = "${name}", uniqueKey = "${name}", enableSql = true)`);
-  const bindings = Object.entries(objects).map(([name, of]) => `(name = "${name}", durableObjectNamespace = "${of}")`);
+  const bindings = [
+    ...Object.entries(objects).map(([name, of]) => `(name = "${name}", durableObjectNamespace = "${of}")`),
+    ...Object.entries(variables).map(([name, text]) => `(name = "${name}", text = ${JSON.stringify(text)})`),
+  ];
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
-  services = [(name = "main", worker = .worker)],
+  services = [
+    (name = "main", worker = .worker),
+    # Servers of tests are on this machine, which a worker would not reach otherwise.
+    (name = "internet", network = (allow = ["public", "private", "local"])),
+  ],
   sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
 );
 const worker :Workerd.Worker = (
@@ -40,11 +49,11 @@ const worker :Workerd.Worker = (
 `;
 }
 
-export async function startWorker({ entry, objects = {} }: WorkerOptions): Promise<RunningWorker> {
+export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   await installRuntimes();
   const folder = await mkdtemp(join(tmpdir(), 'sluice-worker-'));
-  await writeFile(join(folder, 'config.capnp'), configOf(objects));
-  const lib = { entry, formats: ['es' as const], fileName: () => 'worker.js' };
+  await writeFile(join(folder, 'config.capnp'), configOf(options));
+  const lib = { entry: options.entry, formats: ['es' as const], fileName: () => 'worker.js' };
   await build({ configFile: false, logLevel: 'silent', build: { outDir: folder, emptyOutDir: false, lib } });
   const child = spawn(WORKERD, ['serve', join(folder, 'config.capnp'), '--control-fd=3'], {
     stdio: ['ignore', 'inherit', 'inherit', 'pipe'],

@@ -11,6 +11,14 @@ export {
   type RunningPostgres,
   startPostgres,
 } from './postgres.ts';
+export {
+  type PrometheusOptions,
+  promtool,
+  type RunningPrometheus,
+  type Series,
+  startPrometheus,
+} from './prometheus.ts';
 export { type RunningProxy, startProxy } from './proxy.ts';
 export { type RunningSentinel, type SentinelOptions, startSentinel } from './sentinel.ts';
 export { type ServerOptions, startServer } from './server.ts';
+export { completionsIn, findShell, type ShellKind } from './shells.ts';

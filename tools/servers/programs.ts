@@ -28,7 +28,7 @@ export interface FoundProgram {
 
 /** Servers are often in folders that only root has in its PATH. */
 const MORE_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/sbin'];
-const UNPACKED_FOLDERS = [join('usr', 'sbin'), join('usr', 'bin')];
+const UNPACKED_FOLDERS = [join('usr', 'sbin'), join('usr', 'bin'), 'bin'];
 
 export async function findProgram(wanted: WantedProgram): Promise<FoundProgram> {
   const present = await findPresent(wanted);

@@ -7,9 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HOST, isRunning, randomPort, spawnServer, stopper } from './launch.ts';
 import { findProgram, type WantedProgram } from './programs.ts';
+import { runProgram } from './run-program.ts';
 import { waitUntil } from './wait-until.ts';
 
 export interface SmallServer {
+  /** Major and minor. */
+  readonly version: string;
   readonly host: string;
   readonly port: number;
   readonly url: string;
@@ -47,6 +50,7 @@ async function start(
   argumentsFor: (port: number, folder: string) => string[],
 ): Promise<SmallServer> {
   const { file, env } = await findProgram(wanted);
+  const [version = ''] = /\d+\.\d+/.exec(await runProgram(file, wanted.trial, env)) ?? [];
   for (let attempt = 1; ; attempt += 1) {
     const port = randomPort();
     const folder = await mkdtemp(join(FOLDER, `sluice-${wanted.name}-`));
@@ -54,7 +58,7 @@ async function start(
     const child = spawnServer({ server: file, env }, argumentsFor(port, folder), folder, logFile);
     const stop = stopper(child, folder);
     await waitUntil(`${wanted.name} listens`, async () => !isRunning(child) || (await isListening(port)));
-    if (isRunning(child)) return { host: HOST, port, url: `http://${HOST}:${port}`, stop };
+    if (isRunning(child)) return { version, host: HOST, port, url: `http://${HOST}:${port}`, stop };
     const log = await readFile(logFile, 'utf8');
     await stop();
     if (attempt === ATTEMPTS) throw new Error(`${wanted.name} did not start:\n${log}`);

@@ -17,7 +17,7 @@ const ownImports = (file: string): string[] =>
     relative(root, resolve(root, dirname(file), path!)),
   );
 
-const MAY_IMPORT = ['sluice', 'preact', 'preact/hooks', '@sluice/server/backtest/engine'];
+const MAY_IMPORT = ['sluice', 'sluice/store', 'preact', 'preact/hooks', '@sluice/server/backtest/engine'];
 
 const BANS: readonly { readonly pattern: RegExp; readonly instead: string }[] = [
   { pattern: /\bexport default\b(?! \{ fetch)/, instead: 'export by name' },

@@ -18,14 +18,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   envoy: ['files'],
   'envoy/grpc': ['files', 'grpc', 'envoy'],
   rlqs: ['grpc'],
+  telemetry: [],
   config: ['files', 'envoy', 'rlqs'],
-  service: ['files', 'grpc', 'config', 'envoy', 'rlqs'],
+  service: ['files', 'grpc', 'config', 'envoy', 'rlqs', 'telemetry'],
   lab: ['files', 'config', 'service'],
   workers: ['files', 'config', 'service'],
   logs: [],
   backtest: ['logs'],
   'log-files': ['files', 'config', 'logs', 'backtest'],
-  cli: ['files', 'grpc', 'config', 'envoy', 'service', 'lab', 'workers', 'logs', 'backtest', 'log-files'],
+  cli: ['files', 'grpc', 'config', 'envoy', 'service', 'lab', 'workers', 'telemetry', 'logs', 'backtest', 'log-files'],
 };
 
 const BANS: readonly { readonly pattern: RegExp; readonly instead: string; readonly except?: readonly string[] }[] = [

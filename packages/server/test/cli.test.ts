@@ -36,7 +36,8 @@ const COMMANDS = [
     'errors',
     'top',
   ],
-  ...['enter', 'release', 'extend'],
+  ...['enter', 'release', 'extend', 'init', 'completions'],
+  ...['reserve', 'settle'],
 ];
 
 const TLS_CERT = fileURLToPath(new URL('tls/localhost.pem', import.meta.url));
@@ -66,7 +67,10 @@ test.each(['--version', '-V'])('%s', async (flag) => {
 
 describe('check', () => {
   test('a good file', async () => {
-    expect(await run(['check', sample])).toMatchObject({ code: 0, out: `${sample}: 4 policies, 4 rules\n` });
+    expect(await run(['check', sample])).toMatchObject({
+      code: 0,
+      out: `${sample}: 4 policies, 4 rules\n1 file, no problems\n`,
+    });
   });
 
   test('several: every problem of every file', async () => {
@@ -76,9 +80,16 @@ describe('check', () => {
       [
         expect.stringContaining('4 policies'),
         `${bad}:2:3: policies.api: is in ${sample} already`,
+        '2 |   api: { algorithm: token-bucket, capacity: 0, refillRate: 1 }',
+        '  |   ^',
         expect.stringContaining(`${bad}:2:35: policies.api.capacity: expected a whole number`),
+        '2 |   api: { algorithm: token-bucket, capacity: 0, refillRate: 1 }',
+        '  |                                   ^',
         expect.stringContaining(`${bad}:3:1: typo: no such field`),
+        '3 | typo: 1',
+        '  | ^',
         expect.stringContaining('missing.yaml: cannot be read'),
+        '4 problems in 2 files, 1 file without',
       ],
     ]);
   });
@@ -146,7 +157,7 @@ test.each([
   [['attempt', 'a', '--policy', '{'], '--policy: '],
   [['attempt', 'a', '--policy', 'x', '--cost', '-1'], ''],
   [['attempt', 'a', '--policy', 'x', '--cost', 'x'], '--cost: expected a whole number'],
-  [['attempt', 'a', '--policy', 'x', '--for', '1m'], 'there is no --for here'],
+  [['attempt', 'a', '--policy', 'x', '--for', '1m'], "Unknown option '--for'"],
   [['attempt', 'a', '--policy', 'x', '--server', 'nowhere'], '--server: expected a URL'],
   [
     ['attempt', 'a', '--policy', 'x', '--server', 'localhost:8080'],
@@ -155,7 +166,7 @@ test.each([
   [['attempt', 'a', '--policy', 'x', '--server', 'http://x', '--redis', 'redis://x'], 'either --server or --redis'],
   [['attempt', 'a', '--policy', 'x', '--config', 'x'], '--config goes with --redis'],
   [['block', 'a', '--policy', 'x'], 'expected --for TIME'],
-  [['attempt', 'a', '--policy', 'x', '--limit', '5'], 'there is no --limit here'],
+  [['attempt', 'a', '--policy', 'x', '--limit', '5'], "Unknown option '--limit'"],
   [['history', 'a', '--policy', 'x', '--after', 'noon'], '--after: expected Unix time in seconds'],
   [['errors', 'a', 'b'], 'expected one code'],
   [['errors', 'SLUICE_TIMEUOT'], 'there is no code "SLUICE_TIMEUOT". Did you mean SLUICE_TIMEOUT?'],

@@ -1,11 +1,15 @@
 /** What is in Dockerfile, docker-compose.yml and deploy/: run as far as it can be without Docker, Kubernetes and systemd, and held against the CLI. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { Deployment } from 'kubernetes-models/apps/v1';
+import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
+import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
+import { ConfigMap, Service } from 'kubernetes-models/v1';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { randomPort, startServer } from '../../../tools/servers/index.ts';
@@ -21,6 +25,18 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
 
 const FILES = ['Dockerfile', 'docker-compose.yml', 'deploy/kubernetes.yaml', 'deploy/sluice.service'];
+
+test('every file of deploy/ is held against something by a test', () => {
+  const elsewhere = [/^collect-runtime\.mjs$/, /^helm\/sluice\//, /^helm\/examples\/sidecar\//];
+  const files = readdirSync(join(root, 'deploy'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(join(root, 'deploy'), join(entry.parentPath, entry.name)));
+  expect(files.length).toBeGreaterThan(20);
+  for (const file of files) {
+    const isKnown = FILES.includes(`deploy/${file}`) || elsewhere.some((pattern) => pattern.test(file));
+    expect([file, isKnown]).toEqual([file, true]);
+  }
+});
 
 test.each(FILES)('%s names only flags and variables that there are', async (file) => {
   const { out: help } = await sluice('serve', '--help');
@@ -179,6 +195,11 @@ describe('docker-compose.yml', () => {
   });
 });
 
+// biome-ignore lint/suspicious/noExplicitAny: objects of Kubernetes, which the models check.
+const MODELS: Readonly<Record<string, new (data: any) => { validate(): void }>> = {
+  ...{ ConfigMap, Deployment, Service, NetworkPolicy, PodDisruptionBudget },
+};
+
 describe('deploy/kubernetes.yaml', () => {
   const documents = parseAllDocuments(read('deploy/kubernetes.yaml')).map((document) => {
     expect(document.errors).toEqual([]);
@@ -190,7 +211,15 @@ describe('deploy/kubernetes.yaml', () => {
 
   test('has what it needs, once each', () => {
     const kinds = documents.map(({ kind }) => kind);
-    expect(kinds).toEqual(['ConfigMap', 'Secret', 'Deployment', 'Service', 'PodDisruptionBudget']);
+    expect(kinds).toEqual(['ConfigMap', 'Deployment', 'Service', 'Service', 'NetworkPolicy', 'PodDisruptionBudget']);
+  });
+
+  test('each is one that Kubernetes takes, and no secret deploys as it is', () => {
+    for (const document of documents) {
+      const Model = MODELS[document.kind]!;
+      expect(() => new Model(document).validate(), document.kind).not.toThrow();
+    }
+    expect(read('deploy/kubernetes.yaml')).not.toMatch(/change-?me/i);
   });
 
   test('any pod may answer any request: a hold is settled wherever', () => {
@@ -230,11 +259,20 @@ describe('deploy/kubernetes.yaml', () => {
       ['http', 8080],
       ['grpc', 8081],
     ]);
-    for (const { targetPort } of of('Service').spec.ports) expect(Object.fromEntries(ports)).toHaveProperty(targetPort);
+    for (const { spec } of documents.filter(({ kind }) => kind === 'Service')) {
+      expect(spec.selector).toEqual(labels);
+      for (const { targetPort } of spec.ports) expect(Object.fromEntries(ports)).toHaveProperty(targetPort);
+    }
+    expect(of('NetworkPolicy').spec.podSelector.matchLabels).toEqual(labels);
+    for (const { port } of of('NetworkPolicy').spec.ingress[0].ports)
+      expect(Object.fromEntries(ports)).toHaveProperty(port);
     for (const { valueFrom } of container.env) {
       if (valueFrom === undefined) continue;
-      expect(valueFrom.secretKeyRef.name).toBe(of('Secret').metadata.name);
-      expect(of('Secret').stringData).toHaveProperty(valueFrom.secretKeyRef.key);
+      const { name, key } = valueFrom.secretKeyRef;
+      // As the head of the file says to make it.
+      expect(read('deploy/kubernetes.yaml')).toMatch(
+        new RegExp(`create secret generic ${name} .*--from-literal=${key}=`),
+      );
     }
     const [{ mountPath }] = container.volumeMounts;
     const { value: config } = container.env.find(({ name }: { name: string }) => name === 'SLUICE_CONFIG');
@@ -254,10 +292,11 @@ describe('deploy/kubernetes.yaml', () => {
   });
 
   test('waits longer than the server drains', async () => {
-    const [, , script] = container.lifecycle.preStop.exec.command;
-    const [, waitMs] = /setTimeout\(\(\) => \{\}, (\d+)\)/.exec(script)!;
+    // It starts no Node.
+    const [program, seconds] = container.lifecycle.preStop.exec.command;
+    expect(program).toBe('sleep');
     const DRAIN_SECONDS = 10;
-    expect(template.spec.terminationGracePeriodSeconds).toBeGreaterThan(Number(waitMs) / 1e3 + DRAIN_SECONDS);
+    expect(template.spec.terminationGracePeriodSeconds).toBeGreaterThan(Number(seconds) + DRAIN_SECONDS);
   });
 });
 

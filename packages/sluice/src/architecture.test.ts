@@ -12,7 +12,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   model: [],
   algorithms: ['model'],
   policies: ['model', 'algorithms'],
-  algorithm: ['model'],
+  algorithm: ['model', 'algorithms'],
   store: ['model'],
   limiter: ['model'],
   memory: ['model', 'store'],
@@ -21,6 +21,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   layers: ['model', 'store'],
   http: ['model', 'limiter'],
   llm: ['model', 'limiter'],
+  adaptive: ['model'],
   // A list over any store: what an address is, how an engine swaps, how Redis runs a script.
   exceptions: ['model', 'http', 'store', 'redis', 'algorithms'],
   // What people install: the other rooms put together.
@@ -51,13 +52,13 @@ const BANS: readonly Ban[] = [
     pattern: /\bset(?:Timeout|Interval)\(/,
     instead: 'let the attempts that come along do it: the core has no timers',
     // A deadline has to come also when nothing else does: that is what it is for. And whoever waits for a turn has to be woken.
-    except: ['http/timers.ts', 'model/timer.ts', 'limiter/sleep.ts'],
+    except: ['http/timers.ts', 'model/clock.ts', 'limiter/sleep.ts'],
   },
   {
     pattern: /\bfrom '(?!\.)/,
     instead: 'nothing: the library has no dependencies',
-    // What Nest injects and catches, it knows by its own classes: whoever imports sluice/nest has them.
-    except: ['frameworks/nest.ts'],
+    // What Nest injects and catches, and what tRPC is thrown, they know by their own classes: whoever imports these has them.
+    except: ['frameworks/nest.ts', 'frameworks/trpc.ts'],
   },
   { pattern: /\bMath\.random\(/, instead: 'use crypto.getRandomValues' },
 ];

@@ -8,7 +8,8 @@ import {
   formatOf,
   newTables,
   PolicyScenario,
-  parseKeyPlan,
+  packingOf,
+  planFor,
   Replay,
   RequestReader,
   RowBuffer,
@@ -16,6 +17,7 @@ import {
   suggested,
   type Tables,
   trafficReport,
+  unreadable,
 } from '@sluice/server/backtest/engine';
 import { checkPolicy } from 'sluice';
 import type { FromWorker, ReadLog, ToWorker } from './messages.ts';
@@ -72,7 +74,7 @@ async function open({ log, name, key, format }: ToWorker & { readonly kind: 'ope
     if (reader === undefined) {
       const found = formatOf(firstLines(bytes), format === '' ? {} : { format });
       about = found.about;
-      reader = new RequestReader({ format: found, key: parseKeyPlan(key), routes: true, lines: false, tables });
+      reader = new RequestReader({ format: found, key: planFor(key, found.name), routes: true, lines: false, tables });
     }
     reader.read(bytes);
     replay.push(source, reader.rows, tables.clients.size);
@@ -134,10 +136,10 @@ async function* blocksOf(log: Blob): AsyncGenerator<Block> {
       controller.enqueue(chunk);
     },
   });
-  const start = new Uint8Array(await log.slice(0, 2).arrayBuffer());
+  const packing = packingOf(new Uint8Array(await log.slice(0, 8).arrayBuffer()));
+  if (packing !== undefined && packing !== 'gzip') throw new Error(unreadable(packing, 'FILE'));
   const raw = log.stream().pipeThrough(counted);
-  const isPacked = start[0] === 0x1f && start[1] === 0x8b;
-  const reader = (isPacked ? raw.pipeThrough(new DecompressionStream('gzip')) : raw).getReader();
+  const reader = (packing === 'gzip' ? raw.pipeThrough(new DecompressionStream('gzip')) : raw).getReader();
   let rest = new Uint8Array();
   for (;;) {
     const { value, done } = await reader.read();

@@ -1,10 +1,11 @@
-/** A policy by sliders: one for each field that its algorithm declares. */
+/** A policy by sliders and choices: one for each field that its algorithm declares. */
 import type { JSX } from 'preact';
-import { algorithms } from 'sluice';
+import { algorithms, checkPolicy } from 'sluice';
+import { ruleOf } from 'sluice/store';
 import { exactDuration } from './words.ts';
 
 /** Values of the fields, as a policy has them. */
-export type Values = Readonly<Record<string, number>>;
+export type Values = Readonly<Record<string, number | string>>;
 
 export interface PolicyChoice {
   readonly algorithm: string;
@@ -43,34 +44,55 @@ const USUAL = { count: 60, rate: 1, duration: 6e4 } as const;
 
 type Kind = keyof typeof STEPS;
 
-/** Fields with numbers, of algorithms whose rules decide by times and costs alone. */
-export function numberFields(algorithm: string): readonly (readonly [name: string, kind: Kind, about: string])[] {
-  const fields = algorithms.find(({ name }) => name === algorithm)?.fields ?? {};
-  return Object.entries(fields).flatMap(([name, { kind, about }]) =>
+const fieldsOf = (algorithm: string) => algorithms.find(({ name }) => name === algorithm)?.fields ?? {};
+
+/** Fields with numbers. */
+function numberFields(algorithm: string): readonly (readonly [name: string, kind: Kind, about: string])[] {
+  return Object.entries(fieldsOf(algorithm)).flatMap(([name, { kind, about }]) =>
     kind in STEPS ? [[name, kind as Kind, about ?? ''] as const] : [],
   );
 }
 
-export function usualChoice(algorithm: string, known: Values = {}): PolicyChoice {
-  const values = numberFields(algorithm).map(([name, kind]) => [name, known[name] ?? USUAL[kind]] as const);
-  return { algorithm, values: Object.fromEntries(values) };
+/** Fields with a choice of a few; the first is the usual one. */
+function choiceFields(algorithm: string): readonly (readonly [name: string, of: readonly string[], about: string])[] {
+  return Object.entries(fieldsOf(algorithm)).flatMap(([name, field]) =>
+    field.kind === 'choice' ? [[name, field.of ?? [], field.about ?? ''] as const] : [],
+  );
 }
+
+export function usualChoice(algorithm: string, known: Values = {}): PolicyChoice {
+  const numbers = numberFields(algorithm).map(([name, kind]) => [name, known[name] ?? USUAL[kind]] as const);
+  const choices = choiceFields(algorithm).map(([name, of]) => [name, of[0]!] as const);
+  return { algorithm, values: Object.fromEntries([...numbers, ...choices]) };
+}
+
+/** Those that decide by times and costs alone. */
+const TRIABLE = algorithms
+  .filter(({ name }) => ruleOf(checkPolicy({ algorithm: name, ...usualChoice(name).values })).permits === undefined)
+  .map(({ name }) => name);
+
+const WHY_NOT = 'A log does not say when a request ended, so this cannot be tried on it.';
 
 export function PolicyFields(props: {
   readonly choice: PolicyChoice;
   readonly onChange: (choice: PolicyChoice) => void;
 }): JSX.Element {
   const { choice, onChange } = props;
+  const change = (name: string, value: number | string): void =>
+    onChange({ ...choice, values: { ...choice.values, [name]: value } });
   return (
     <div class="backtest-fields">
-      <label>
-        Algorithm
+      <label class="field">
+        <span>Algorithm</span>
         <select
+          class="select"
           value={choice.algorithm}
           onChange={({ currentTarget }) => onChange(usualChoice(currentTarget.value, choice.values))}
         >
           {algorithms.map(({ name }) => (
-            <option key={name}>{name}</option>
+            <option key={name} disabled={!TRIABLE.includes(name)} title={TRIABLE.includes(name) ? undefined : WHY_NOT}>
+              {name}
+            </option>
           ))}
         </select>
       </label>
@@ -80,9 +102,24 @@ export function PolicyFields(props: {
           name={name}
           kind={kind}
           about={about}
-          value={choice.values[name]!}
-          onChange={(value) => onChange({ ...choice, values: { ...choice.values, [name]: value } })}
+          value={Number(choice.values[name])}
+          onChange={(value) => change(name, value)}
         />
+      ))}
+      {choiceFields(choice.algorithm).map(([name, of, about]) => (
+        <label key={name} class="field" title={about}>
+          <span>{name}</span>
+          <select
+            class="select"
+            name={name}
+            value={choice.values[name]}
+            onChange={({ currentTarget }) => change(name, currentTarget.value)}
+          >
+            {of.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
       ))}
     </div>
   );
@@ -99,7 +136,7 @@ function Slider(props: {
   const steps: readonly number[] = STEPS[kind];
   const text = textOf(kind, value);
   return (
-    <label title={about}>
+    <label class="field" title={about}>
       <span>
         {name} <b class="numeric">{text}</b>
       </span>

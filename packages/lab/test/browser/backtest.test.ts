@@ -95,3 +95,28 @@ test('what is no log is said, and the next one is read', async () => {
   expect(complaints).toEqual([]);
   await close();
 });
+
+test('another client, another algorithm: the log is read again, and every choice of a policy is there', async () => {
+  const { page, complaints, close } = await open();
+  await page.getByRole('button', { name: 'Try a sample log' }).click();
+  await page.locator('.backtest-numbers').waitFor();
+  await page.locator('input[name=key]').fill('everyone');
+  await page.locator('input[name=key]').press('Enter');
+  await expect.poll(() => page.locator('[data-facts]').textContent(), { timeout: 60_000 }).toContain('from 1 clients');
+  // A log does not say when requests ended.
+  expect(await page.locator('.backtest-fields option:disabled').allTextContents()).toEqual(['concurrency']);
+  await page.locator('.backtest-fields select').first().selectOption('calendar-quota');
+  await page.locator('select[name=every]').selectOption('hour');
+  await expect.poll(async () => (await numbersOf(page)).denied, { timeout: 60_000 }).toBe(16_965 - 60);
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('what is packed in another way gets a sentence with the cure', async () => {
+  const { page, close } = await open();
+  const file = join(folder, 'access.log.zst');
+  writeFileSync(file, Uint8Array.from([0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3, 4, 5]));
+  await page.locator('input[type=file]').setInputFiles(file);
+  await page.getByText('packed with zstd, and only gzip is read. Convert it on the way: zstd -dc').waitFor();
+  await close();
+});

@@ -5,12 +5,15 @@
  */
 import { wider } from '../logs/key-table.ts';
 import type { RowBuffer } from '../logs/rows.ts';
+import { RecentUnits } from './recent-units.ts';
 import type { RowTaker } from './replay.ts';
 
 const MICROS = 1e6;
 /** As the rules have them: what counts as a whole unit. */
 const UNIT_TOLERANCE = 1e-9;
 const TIME_TOLERANCE = 0.1;
+/** Longer windows than this get no log: it would keep every request of them. */
+const LONGEST_LOG = 3600 * MICROS;
 
 /** What each client needs, at each rate and for each window. */
 export class BurstCurve implements RowTaker {
@@ -29,6 +32,8 @@ export class BurstCurve implements RowTaker {
   #since = new Float64Array(64);
   #levels: Float64Array;
   #capacities: Float64Array;
+  /** For windows that slide with every request; they come first among the windows. */
+  readonly #recent: RecentUnits;
   /** By slot and window: when it opened, the count in it, the count before it, and the limits that a fixed and a sliding window need. */
   #counts: Float64Array;
 
@@ -39,6 +44,7 @@ export class BurstCurve implements RowTaker {
     this.#levels = new Float64Array(64 * rates.length);
     this.#capacities = new Float64Array(64 * rates.length);
     this.#counts = new Float64Array(64 * windows.length * COUNTS);
+    this.#recent = new RecentUnits(windows.filter((size) => size <= LONGEST_LOG));
   }
 
   decide(rows: RowBuffer, from: number, to: number, clients: number): void {
@@ -59,6 +65,9 @@ export class BurstCurve implements RowTaker {
   }
 
   #add(client: number, time: number, cost: number): void {
+    const recent = this.#recent;
+    recent.advance(time, this.#slotOf);
+    recent.add(client, time, cost);
     if (this.#isKnown[client] === 0) {
       this.#begin(client, time, cost);
       return;
@@ -69,8 +78,10 @@ export class BurstCurve implements RowTaker {
       this.#slotOf[client] = slot;
       this.#since[slot] = this.#firstTime[client]!;
       if (this.#firstCost[client]! > 0) this.#spend(slot, this.#firstTime[client]!, this.#firstCost[client]!);
+      recent.begin(slot, this.#firstTime[client]!, this.#firstCost[client]!, time);
     }
     this.#spend(slot, time, cost);
+    recent.spend(slot, cost);
   }
 
   #spend(slot: number, now: number, cost: number): void {
@@ -120,6 +131,7 @@ export class BurstCurve implements RowTaker {
       this.#levels = wider(this.#levels, length * this.rates.length);
       this.#capacities = wider(this.#capacities, length * this.rates.length);
       this.#counts = wider(this.#counts, length * this.windows.length * COUNTS);
+      this.#recent.reserve(length);
     }
     return slot;
   }
@@ -140,9 +152,15 @@ export class BurstCurve implements RowTaker {
   }
 
   /** The limits that clients need in windows of a length, smallest first. */
-  limits(window: number, kind: 'fixed' | 'sliding'): Float64Array {
+  limits(window: number, kind: 'fixed' | 'sliding' | 'log'): Float64Array {
+    if (kind === 'log') return this.#sorted((slot) => this.#recent.most(slot, window));
     const place = kind === 'fixed' ? FIXED : SLIDING;
     return this.#sorted((slot) => this.#counts[(slot * this.windows.length + window) * COUNTS + place]!);
+  }
+
+  /** How many of the windows have a log: the first ones. */
+  get logs(): number {
+    return this.windows.filter((size) => size <= LONGEST_LOG).length;
   }
 
   #sorted(needOf: (slot: number) => number): Float64Array {

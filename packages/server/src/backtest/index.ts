@@ -3,7 +3,8 @@
  * log already; on Node `@sluice/server/backtest` reads files.
  */
 export { FormatError, type LineFormat } from '../logs/line-format.ts';
-export { type KeyPlan, parseKeyPlan } from '../logs/log-keys.ts';
+export { type KeyPlan, parseKeyPlan, planFor } from '../logs/log-keys.ts';
+export { packingOf, unreadable } from '../logs/packings.ts';
 export { type FormatOptions, formatOf } from '../logs/recognize.ts';
 export {
   type BadLine,

@@ -43,9 +43,9 @@ export class Replay {
     this.sorter = new Sorter({ window, has, take: (rows, from, to) => this.#take(rows, from, to) });
   }
 
-  push(source: number, rows: Rows, clients: number, clientIds?: Int32Array, routeIds?: Int32Array): void {
+  push(source: number, rows: Rows, clients: number): void {
     this.clients = Math.max(this.clients, clients);
-    if (rows.count > 0) this.sorter.push(source, rows, clientIds, routeIds);
+    if (rows.count > 0) this.sorter.push(source, rows);
   }
 
   #take(rows: RowBuffer, from: number, to: number): void {

@@ -7,6 +7,8 @@ import { RowBuffer, type RowColumns, type Rows } from '../logs/rows.ts';
 /** Rows that wait at most; beyond that the older half of them goes on. */
 const MOST_WAITING = 2_000_000;
 
+const COLUMNS = ['times', 'clients', 'routes', 'costs', 'spends'] as const;
+
 /** Takes rows from `from` to `to`, in order. */
 export type TakeRows = (rows: RowBuffer, from: number, to: number) => void;
 
@@ -24,7 +26,9 @@ export class Sorter {
   readonly #take: TakeRows;
   #waiting: RowBuffer;
   #spare: RowBuffer;
-  #isSorted = true;
+  /** So many of the rows that wait are in order, and the earliest time of those after them. */
+  #sorted = 0;
+  #earliest = Number.POSITIVE_INFINITY;
   /** Everything before this has been handed on. */
   #released = Number.NEGATIVE_INFINITY;
   /** By source: its latest time so far. */
@@ -37,9 +41,9 @@ export class Sorter {
     this.#spare = new RowBuffer(has);
   }
 
-  /** A source that rows come from: nothing is handed on that an open source may still precede. */
-  open(): number {
-    this.#frontiers.push(Number.NEGATIVE_INFINITY);
+  /** A source that rows come from, from about a time on: nothing is handed on that an open source may still precede. */
+  open(from = Number.NEGATIVE_INFINITY): number {
+    this.#frontiers.push(from);
     return this.#frontiers.length - 1;
   }
 
@@ -52,13 +56,15 @@ export class Sorter {
     return behind;
   }
 
-  /** Rows of a source; what their clients and routes are called here, where that differs. */
-  push(source: number, rows: Rows, clients?: Int32Array, routes?: Int32Array): void {
+  /** Rows of a source. */
+  push(source: number, rows: Rows): void {
     const waiting = this.#waiting;
     const { count } = rows;
     const before = waiting.count;
     waiting.reserve(before + count);
     let last = before === 0 ? Number.NEGATIVE_INFINITY : waiting.times[before - 1]!;
+    let sorted = this.#sorted;
+    let earliest = this.#earliest;
     let frontier = this.#frontiers[source]!;
     for (let row = 0; row < count; row += 1) {
       let time = rows.times[row]!;
@@ -66,28 +72,35 @@ export class Sorter {
         this.late += 1;
         time = this.#released;
       }
-      if (time < last) this.#isSorted = false;
+      if (time >= last && sorted === before + row) sorted += 1;
+      else if (time < earliest) earliest = time;
       if (time > frontier) frontier = time;
       last = time;
       waiting.times[before + row] = time;
-      waiting.clients[before + row] = clients === undefined ? rows.clients[row]! : clients[rows.clients[row]!]!;
     }
     this.#frontiers[source] = frontier;
-    copyRest(waiting, before, rows, routes);
+    this.#sorted = sorted;
+    this.#earliest = earliest;
+    copyRest(waiting, before, rows);
     waiting.count = before + count;
-    this.#release(Math.min(...this.#frontiers) - this.#window);
+    this.#release(this.#safe());
   }
 
   /** Nothing more comes from it. */
   close(source: number): void {
     this.#frontiers[source] = Number.POSITIVE_INFINITY;
-    this.#release(Math.min(...this.#frontiers) - this.#window);
+    this.#release(this.#safe());
+  }
+
+  /** Nothing earlier than this is expected. */
+  #safe(): number {
+    return this.#frontiers.reduce((least, time) => Math.min(least, time), Number.POSITIVE_INFINITY) - this.#window;
   }
 
   #release(until: number): void {
     const { count } = this.#waiting;
     if (count === 0 || (count < MOST_WAITING && until < this.#released)) return;
-    if (!this.#isSorted) this.#sort();
+    if (this.#sorted < count) this.#sort();
     const { times } = this.#waiting;
     let ready = firstAfter(times, count, until);
     if (count >= MOST_WAITING && ready < count / 2) ready = count >> 1;
@@ -95,33 +108,33 @@ export class Sorter {
     this.#take(this.#waiting, 0, ready);
     this.#released = Math.max(this.#released, times[ready - 1]!);
     dropFirst(this.#waiting, ready);
+    this.#sorted = this.#waiting.count;
   }
 
+  /** Only from where the first of the new rows belongs. */
   #sort(): void {
-    const order = orderOf(this.#waiting.times, this.#waiting.count);
-    const sorted = this.#spare;
-    permute(this.#waiting, order, sorted);
-    this.#spare = this.#waiting;
-    this.#spare.clear();
-    this.#waiting = sorted;
-    this.#isSorted = true;
+    const waiting = this.#waiting;
+    const { count, times } = waiting;
+    const from = firstAfter(times, this.#sorted, this.#earliest);
+    permute(waiting, from, orderOf(times.subarray(from, count), count - from), this.#spare);
+    this.#sorted = count;
+    this.#earliest = Number.POSITIVE_INFINITY;
   }
 }
 
-function copyRest(to: RowBuffer, at: number, rows: Rows, routes: Int32Array | undefined): void {
+function copyRest(to: RowBuffer, at: number, rows: Rows): void {
   const { count } = rows;
+  to.clients.set(rows.clients.subarray(0, count), at);
   if (to.costs !== undefined) {
     if (rows.costs === undefined) to.costs.fill(1, at, at + count);
     else to.costs.set(rows.costs.subarray(0, count), at);
   }
   if (to.spends !== undefined) to.spends.set(rows.spends!.subarray(0, count), at);
   if (to.routes !== undefined) {
-    for (let row = 0; row < count; row += 1) {
-      const route = rows.routes === undefined ? -1 : rows.routes[row]!;
-      to.routes[at + row] = routes === undefined || route < 0 ? route : routes[route]!;
-    }
+    if (rows.routes === undefined) to.routes.fill(-1, at, at + count);
+    else to.routes.set(rows.routes.subarray(0, count), at);
   }
-  if (to.lines !== undefined) to.lines.push(...rows.lines!);
+  for (const line of rows.lines ?? []) to.lines?.push(line);
 }
 
 /** How many times are at most that. */
@@ -138,26 +151,23 @@ function firstAfter(times: Float64Array, count: number, until: number): number {
 
 function dropFirst(rows: RowBuffer, dropped: number): void {
   const { count } = rows;
-  for (const column of [rows.times, rows.clients, rows.routes, rows.costs, rows.spends]) {
-    column?.copyWithin(0, dropped, count);
-  }
+  for (const name of COLUMNS) rows[name]?.copyWithin(0, dropped, count);
   rows.lines?.splice(0, dropped);
   rows.count = count - dropped;
 }
 
-function permute(from: RowBuffer, order: Uint32Array, to: RowBuffer): void {
-  const { count } = from;
-  to.reserve(count);
-  for (let row = 0; row < count; row += 1) {
-    const was = order[row]!;
-    to.times[row] = from.times[was]!;
-    to.clients[row] = from.clients[was]!;
+/** Puts the rows from `from` on into an order. */
+function permute(rows: RowBuffer, from: number, order: Uint32Array, spare: RowBuffer): void {
+  spare.reserve(order.length);
+  for (const name of COLUMNS) {
+    const column = rows[name];
+    const sorted = spare[name];
+    if (column === undefined || sorted === undefined) continue;
+    for (let row = 0; row < order.length; row += 1) sorted[row] = column[from + order[row]!]!;
+    column.set(sorted.subarray(0, order.length) as never, from);
   }
-  if (to.routes !== undefined) for (let row = 0; row < count; row += 1) to.routes[row] = from.routes![order[row]!]!;
-  if (to.costs !== undefined) for (let row = 0; row < count; row += 1) to.costs[row] = from.costs![order[row]!]!;
-  if (to.spends !== undefined) for (let row = 0; row < count; row += 1) to.spends[row] = from.spends![order[row]!]!;
-  if (to.lines !== undefined) to.lines = Array.from(order, (was) => from.lines![was]!);
-  to.count = count;
+  const moved = rows.lines?.splice(from);
+  if (moved !== undefined) for (const was of order) rows.lines!.push(moved[was]!);
 }
 
 /**

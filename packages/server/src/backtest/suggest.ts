@@ -1,5 +1,5 @@
 /** From a burst curve to limits: what keeps a share of the clients from ever being denied, where the curve bends, and what that would have meant. */
-import { fixedWindow, type Policy, type Rate, slidingWindowCounter, tokenBucket } from 'sluice';
+import { fixedWindow, type Policy, type Rate, slidingWindowCounter, slidingWindowLog, tokenBucket } from 'sluice';
 import { BurstCurve } from './burst-curve.ts';
 
 /** Rates that people write, for limits in requests. */
@@ -61,7 +61,10 @@ export interface Suggested {
   /** The rate where the curve bends: a lower one needs much more capacity, a higher one hardly less. */
   readonly knee: number;
   readonly fixed: readonly CurvePoint[];
+  /** What a sliding window counter counts. */
   readonly sliding: readonly CurvePoint[];
+  /** What a sliding window log counts: the most in any window. None for a window of a day. */
+  readonly log: readonly CurvePoint[];
   readonly suggestions: readonly Suggestion[];
 }
 
@@ -82,10 +85,11 @@ export function suggested(curve: BurstCurve, choice: CurveChoice, keep: number):
   const buckets = choice.rates.map((text, index) => pointOf(text, curve.capacities(index), keep));
   const fixed = choice.windows.map((text, index) => pointOf(text, curve.limits(index, 'fixed'), keep));
   const sliding = choice.windows.map((text, index) => pointOf(text, curve.limits(index, 'sliding'), keep));
+  const log = choice.windows.slice(0, curve.logs).map((text, index) => pointOf(text, curve.limits(index, 'log'), keep));
   const clients = curve.capacities(0).length;
   const knee = kneeOf(curve.rates, buckets);
-  const suggestions = clients === 0 ? [] : suggestionsOf(buckets[knee]!, sliding, fixed);
-  return { clients, keep, buckets, knee, fixed, sliding, suggestions };
+  const suggestions = clients === 0 ? [] : suggestionsOf(buckets[knee]!, sliding, log, fixed);
+  return { clients, keep, buckets, knee, fixed, sliding, log, suggestions };
 }
 
 function pointOf(text: string, sorted: Float64Array, keep: number): CurvePoint {
@@ -134,18 +138,26 @@ function kneeOf(rates: Float64Array, points: readonly CurvePoint[]): number {
   return best;
 }
 
-/** A bucket where the curve bends, a window for each length. */
-function suggestionsOf(bucket: CurvePoint, sliding: readonly CurvePoint[], fixed: readonly CurvePoint[]): Suggestion[] {
+/** Of a sliding window log: its memory. */
+const MOST_LOG = 10_000_000;
+
+/** A bucket where the curve bends, windows for each length, a log for the minute. */
+function suggestionsOf(
+  bucket: CurvePoint,
+  sliding: readonly CurvePoint[],
+  log: readonly CurvePoint[],
+  fixed: readonly CurvePoint[],
+): Suggestion[] {
+  const of = (policy: Policy, { clientsDenied }: CurvePoint): Suggestion => ({ policy, clientsDenied });
   const day = fixed.at(-1)!;
   return [
-    {
-      policy: tokenBucket({ capacity: bucket.keep, refillRate: bucket.text as Rate }),
-      clientsDenied: bucket.clientsDenied,
-    },
-    ...sliding.slice(0, -1).map(({ text, keep, clientsDenied }) => ({
-      policy: slidingWindowCounter({ limit: keep, window: text as '1m' }),
-      clientsDenied,
-    })),
-    { policy: fixedWindow({ limit: day.keep, window: day.text as '1d' }), clientsDenied: day.clientsDenied },
+    of(tokenBucket({ capacity: bucket.keep, refillRate: bucket.text as Rate }), bucket),
+    ...sliding
+      .slice(0, -1)
+      .map((point) => of(slidingWindowCounter({ limit: point.keep, window: point.text as '1m' }), point)),
+    ...log
+      .filter(({ text, keep }) => text === '1m' && keep <= MOST_LOG)
+      .map((point) => of(slidingWindowLog({ limit: point.keep, window: '1m' }), point)),
+    of(fixedWindow({ limit: day.keep, window: day.text as '1d' }), day),
   ];
 }

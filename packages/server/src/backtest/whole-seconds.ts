@@ -29,6 +29,8 @@ const SHIFTS: Readonly<Record<string, Shift>> = {
     return { capacity: Math.max(1, number(values, 'capacity') + sign * Math.ceil(perSecond)) };
   },
   'sliding-window-log': byWindow,
+  /** The periods of all calendars begin at whole seconds. */
+  'calendar-quota': () => ({}),
   /** Windows begin at whole seconds. */
   'fixed-window': (values, sign) =>
     values.align === 'first' || number(values, 'window') % MS !== 0 ? byWindow(values, sign) : {},

@@ -4,11 +4,11 @@ import { stat, writeFile } from 'node:fs/promises';
 import { type Condition, MEASURES, parseCondition } from '../backtest/fail-if.ts';
 import { type BacktestOptions, type BacktestReport, backtest } from '../log-files/backtest.ts';
 import { ConfigScenario } from '../log-files/config-scenario.ts';
-import { findLogs } from '../log-files/read-logs.ts';
+import { findLogs } from '../log-files/open-logs.ts';
 import { reportHtml } from '../log-files/report-html.ts';
 import { FormatError } from '../logs/line-format.ts';
 import { loadConfig } from '../service/load-config.ts';
-import { type Arguments, type Command, parseArguments } from './command.ts';
+import type { Arguments, Command } from './command.ts';
 import { LOG_FLAGS, LOG_HELP, logOptions, progressLine, workersFor } from './log-flags.ts';
 import { parsePolicy } from './policy-flag.ts';
 import { reportText } from './report-text.ts';
@@ -17,9 +17,9 @@ import { EXIT, type Terminal, UsageError } from './terminal.ts';
 const FLAGS = {
   ...LOG_FLAGS,
   policy: { type: 'string', multiple: true },
-  config: { type: 'string', multiple: true },
-  html: { type: 'string' },
-  denied: { type: 'string' },
+  config: { type: 'string', multiple: true, isFile: true },
+  html: { type: 'string', isFile: true },
+  denied: { type: 'string', isFile: true },
   'fail-if': { type: 'string', multiple: true },
   'no-bounds': { type: 'boolean' },
 } as const;
@@ -47,8 +47,9 @@ Examples:
   sluice backtest logs/ --config policies.yaml --html report.html
   sluice backtest access.log --policy 'sliding-window-counter limit=60 window=1m' --fail-if 'clients-denied > 0.1%'
   zcat old/*.gz | sluice backtest - --policy 'fixed-window limit=1000 window=1h' --key user`,
-  async run(args, terminal) {
-    const flags = parseArguments(args, FLAGS, terminal);
+  words: 'files',
+  flags: FLAGS,
+  async run(flags, terminal) {
     if (flags.words.length === 0) throw new UsageError('which log?');
     const policies = flags.texts('policy').map(parsePolicy);
     const conditions = flags.texts('fail-if').map(conditionOf);
@@ -86,15 +87,14 @@ async function tried(
   chosen: Pick<BacktestOptions, 'policies' | 'config'>,
 ): Promise<BacktestReport> {
   const options = logOptions(flags);
-  const names = await findLogs(flags.words);
   const denied = deniedFile(flags.text('denied'));
   const progress = progressLine(terminal);
   const { signal, stop } = interruption();
   try {
-    return await backtest(names, {
+    return await backtest(flags.words, {
       ...options,
       ...chosen,
-      workers: options.workers ?? workersFor(await sizeOf(names)),
+      workers: options.workers ?? workersFor(await sizeOf(flags.words)),
       input: terminal.input,
       bounds: !flags.has('no-bounds'),
       onProgress: progress.onProgress,
@@ -109,8 +109,9 @@ async function tried(
 }
 
 /** Of all that lie on the disk. */
-export async function sizeOf(names: readonly string[]): Promise<number> {
-  const sizes = await Promise.all(names.map(async (name) => (name === '-' ? 0 : (await stat(name)).size)));
+export async function sizeOf(paths: readonly string[]): Promise<number> {
+  const found = await findLogs(paths);
+  const sizes = await Promise.all(found.map(async ({ name }) => (name === '-' ? 0 : (await stat(name)).size)));
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 

@@ -10,8 +10,11 @@ export interface Command {
   /** One line. */
   readonly summary: string;
   readonly help: string;
+  readonly flags: Flags;
+  /** What stands beside the flags, for shells that complete it: one of these, or files. Default: nothing that is known. */
+  readonly words?: readonly string[] | 'files' | undefined;
   /** Resolves to the exit code. */
-  run(args: readonly string[], terminal: Terminal): Promise<number>;
+  run(flags: Arguments, terminal: Terminal): Promise<number>;
 }
 
 export interface Flag {
@@ -20,6 +23,10 @@ export interface Flag {
   readonly multiple?: boolean;
   /** The variable of the environment that speaks where the flag is not given. */
   readonly variable?: string;
+  /** What it can be, where that is a few words. */
+  readonly values?: readonly string[];
+  /** A file or a folder. */
+  readonly isFile?: boolean;
 }
 
 export type Flags = Readonly<Record<string, Flag>>;

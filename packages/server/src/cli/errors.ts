@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { type Command, parseArguments } from './command.ts';
+import type { Command } from './command.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { EXIT, UsageError } from './terminal.ts';
 
@@ -18,8 +18,8 @@ Examples:
   sluice errors
   sluice errors SLUICE_TIMEOUT
   sluice errors no_history`,
-  async run(args, terminal) {
-    const flags = parseArguments(args, { json: { type: 'boolean' } }, terminal);
+  flags: { json: { type: 'boolean' } },
+  async run(flags, terminal) {
     const [code, ...more] = flags.words;
     if (more.length > 0) throw new UsageError('expected one code');
     const codes = await readCodes();

@@ -1,6 +1,6 @@
 /** `sluice exceptions`: who is exempt, denied or has other numbers on a server, and changes of that. */
 import type { ExceptionEntry } from 'sluice/exceptions';
-import { type Arguments, type Command, type Flags, parseArguments } from './command.ts';
+import type { Arguments, Command, Flags } from './command.ts';
 import { SERVER_FLAGS, SERVER_HELP, type ServerApi, serverApi } from './server-api.ts';
 import { table } from './table.ts';
 import { EXIT, UsageError } from './terminal.ts';
@@ -29,6 +29,12 @@ export const exceptionsCommand: Command = {
 SUBJECT is KEY, --prefix TEXT (all keys that begin so), or --network CIDR (all keys that are addresses of it).
 Every server sees a change within a second. Without --for and --until it has no end.
 
+  --prefix TEXT    all keys that begin so, instead of KEY
+  --network CIDR   all keys that are addresses of it, instead of KEY
+  --for TIME       how long it holds, such as 1h
+  --until MOMENT   when it ends, such as 2027-01-31
+  --reason TEXT    why, for whoever reads the list
+  --policy NAME    override only this policy
 ${SERVER_HELP}
   --json           the whole answer as JSON
 
@@ -40,8 +46,9 @@ Examples:
   sluice exceptions deny --network 203.0.113.0/24 --for 1d
   sluice exceptions override user:7 capacity=5000 refillRate=500/s --policy api --until 2027-01-31
   sluice exceptions remove user:42`,
-  async run(args, terminal) {
-    const flags = parseArguments(args, FLAGS, terminal);
+  words: ACTIONS,
+  flags: FLAGS,
+  async run(flags, terminal) {
     const [action = 'list', ...words] = flags.words;
     if (!ACTIONS.includes(action as 'list')) {
       throw new UsageError(`expected ${ACTIONS.join(', ')}, got ${JSON.stringify(action)}`);

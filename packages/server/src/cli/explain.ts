@@ -6,7 +6,8 @@ import { UnreadablePath } from '../config/request-paths.ts';
 import { explainDescriptors } from '../envoy/explain.ts';
 import type { Descriptor } from '../envoy/request.ts';
 import { loadConfig } from '../service/load-config.ts';
-import { type Arguments, type Command, parseArguments } from './command.ts';
+import type { Arguments, Command } from './command.ts';
+import { painter } from './paint.ts';
 import { EXIT, type Terminal, UsageError } from './terminal.ts';
 
 export const explainCommand: Command = {
@@ -15,41 +16,43 @@ export const explainCommand: Command = {
   help: `Usage: sluice explain PATH... --request 'METHOD /path' [--header NAME:VALUE]... [--ip ADDRESS] [--json]
        sluice explain PATH... --domain NAME --descriptor KEY=VALUE,...
 
-  PATH       a file or folder of the config; several are one config
-  --request  the request, such as 'GET /users/42'
-  --header   a header of it; may be repeated
-  --ip       the address it comes from; 127.0.0.1 by default
-  --json     the answer as JSON
-  --domain, --descriptor
-             of a file for Envoy: the domain, and what Envoy asks about; may be repeated
+  PATH           a file or folder of the config; several are one config
+  --request      the request, such as 'GET /users/42'
+  --header       a header of it; may be repeated
+  --ip           the address it comes from; 127.0.0.1 by default
+  --json         the answer as JSON
+  --domain       of a file for Envoy: the domain
+  --descriptor   what Envoy asks about; may be repeated
 
 Examples:
   sluice explain policies.yaml --request 'POST /login'
   sluice explain policies.yaml --request 'GET /search/shoes' --header x-api-key:abc --header x-plan:pro
   sluice explain ratelimit.yaml --domain shop --descriptor path=/login,remote_address=10.0.0.1
   sluice explain policies.yaml rules/ --request 'GET /' --header "authorization: Bearer $TOKEN" --json`,
-  async run(args, terminal) {
-    const flags = parseArguments(
-      args,
-      {
-        request: { type: 'string' },
-        header: { type: 'string', multiple: true },
-        ip: { type: 'string' },
-        json: { type: 'boolean' },
-        domain: { type: 'string' },
-        descriptor: { type: 'string', multiple: true },
-      },
-      terminal,
-    );
+  words: 'files',
+  flags: {
+    request: { type: 'string' },
+    header: { type: 'string', multiple: true },
+    ip: { type: 'string' },
+    json: { type: 'boolean' },
+    domain: { type: 'string' },
+    descriptor: { type: 'string', multiple: true },
+  },
+  async run(flags, terminal) {
     if (flags.words.length === 0) throw new UsageError('which file?');
     if (flags.text('domain') !== undefined) return explainEnvoy(flags, terminal);
     const view = viewOf(flags.text('request'), flags.texts('header'), flags.text('ip') ?? '127.0.0.1');
     const { config } = await loadConfig(flags.words, terminal.environment);
     const { rules, spends, text } = explained(config, view);
-    terminal.out(flags.has('json') ? JSON.stringify({ rules, spends }, undefined, 2) : text);
+    terminal.out(flags.has('json') ? JSON.stringify({ rules, spends }, undefined, 2) : painted(text, terminal));
     return EXIT.ok;
   },
 };
+
+function painted(text: string, { colors }: Terminal): string {
+  const { good, dim } = painter(colors?.out);
+  return text.replace(/^ {2}yes(?= )/gm, good).replace(/^ {2}no(?= )/gm, dim);
+}
 
 /** A server would refuse such a path. */
 function explained(config: Config, view: RequestView): Explanation {

@@ -3,7 +3,7 @@ import { roughTime } from '../files/time-text.ts';
 import { readStates, type SeenState } from '../service/inspect-key.ts';
 import { loadConfig } from '../service/load-config.ts';
 import { stateText } from '../service/state-text.ts';
-import { type Command, type Flags, parseArguments } from './command.ts';
+import type { Command, Flags } from './command.ts';
 import { REDIS_FLAGS, REDIS_HELP, redisTarget } from './redis-flags.ts';
 import { shortened, table } from './table.ts';
 import { EXIT, UsageError } from './terminal.ts';
@@ -11,7 +11,7 @@ import { onRedis } from './verb-target.ts';
 
 const FLAGS = {
   policy: { type: 'string', multiple: true },
-  config: { type: 'string', multiple: true, variable: 'SLUICE_CONFIG' },
+  config: { type: 'string', multiple: true, isFile: true, variable: 'SLUICE_CONFIG' },
   ...REDIS_FLAGS,
   json: { type: 'boolean' },
 } as const satisfies Flags;
@@ -36,8 +36,8 @@ Examples:
   sluice inspect user:42 --redis redis://localhost:6379
   sluice inspect user:42 --redis redis://localhost:6379 --config policies.yaml
   sluice inspect header:x-api-key:abc --redis redis+cluster://one:6379,two:6379 --policy api --json`,
-  async run(args, terminal) {
-    const flags = parseArguments(args, FLAGS, terminal);
+  flags: FLAGS,
+  async run(flags, terminal) {
     const [key] = flags.words;
     if (key === undefined || flags.words.length > 1) throw new UsageError('expected one key');
     const target = await redisTarget(flags, terminal.environment);

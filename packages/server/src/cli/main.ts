@@ -1,53 +1,12 @@
 /** The binary: finds the command, and turns what goes wrong into a line and an exit code. */
 import { readFileSync } from 'node:fs';
-import type { Command } from './command.ts';
+import { type Command, parseArguments } from './command.ts';
+import { COMMANDS } from './commands.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { keepHeapSmall } from './heap.ts';
+import { painter } from './paint.ts';
 import { EXIT, processTerminal, type Terminal, UsageError } from './terminal.ts';
 import { unknownVariables, withoutLinks } from './variables.ts';
-
-const verb =
-  (name: string): LoadCommand =>
-  async () => {
-    const { VERB_COMMANDS } = await import('./verbs.ts');
-    return VERB_COMMANDS.find((command) => command.name === name)!;
-  };
-
-const permit =
-  (name: string): LoadCommand =>
-  async () => {
-    const { PERMIT_COMMANDS } = await import('./permits.ts');
-    return PERMIT_COMMANDS.find((command) => command.name === name)!;
-  };
-
-type LoadCommand = () => Promise<Command>;
-
-/** Each is loaded when it is wanted: an attempt in a shell script need not wait for all that a server is made of. */
-const COMMANDS: ReadonlyMap<string, LoadCommand> = new Map(
-  Object.entries({
-    serve: async () => (await import('./serve.ts')).serveCommand,
-    backtest: async () => (await import('./backtest.ts')).backtestCommand,
-    suggest: async () => (await import('./suggest.ts')).suggestCommand,
-    check: async () => (await import('./check.ts')).checkCommand,
-    explain: async () => (await import('./explain.ts')).explainCommand,
-    schema: async () => (await import('./schema.ts')).schemaCommand,
-    attempt: verb('attempt'),
-    peek: verb('peek'),
-    refund: verb('refund'),
-    penalize: verb('penalize'),
-    reset: verb('reset'),
-    block: verb('block'),
-    unblock: verb('unblock'),
-    history: verb('history'),
-    exceptions: async () => (await import('./exceptions.ts')).exceptionsCommand,
-    enter: permit('enter'),
-    release: permit('release'),
-    extend: permit('extend'),
-    inspect: async () => (await import('./inspect.ts')).inspectCommand,
-    errors: async () => (await import('./errors.ts')).errorsCommand,
-    top: async () => (await import('./top.ts')).topCommand,
-  }),
-);
 
 export async function main(args: readonly string[], outside: Terminal = processTerminal): Promise<number> {
   const terminal: Terminal = withEnvironment(outside, withoutLinks(outside.environment));
@@ -77,11 +36,12 @@ async function runCommand(command: Command, args: readonly string[], terminal: T
     for (const sentence of unknownVariables(terminal.environment)) terminal.error(`sluice: ${sentence}`);
   }
   try {
-    return await command.run(args, terminal);
+    return await command.run(parseArguments(args, command.flags, terminal), terminal);
   } catch (error) {
     const isUsage = error instanceof UsageError;
     const hint = isUsage ? `\nsluice ${command.name} --help shows how.` : '';
-    terminal.error(`sluice ${command.name}: ${(error as Error).message}${hint}`);
+    const { bad } = painter(terminal.colors?.error);
+    terminal.error(`${bad(`sluice ${command.name}:`)} ${(error as Error).message}${hint}`);
     return isUsage ? EXIT.usage : EXIT.failed;
   }
 }

@@ -1,9 +1,8 @@
 /** `sluice enter`, `extend`, `release`: limits in flight from the command line. */
-import { type Command, type Flags, parseArguments } from './command.ts';
+import type { Command } from './command.ts';
+import { paintAnswer, painter } from './paint.ts';
 import { EXIT, UsageError } from './terminal.ts';
-import { sayDecision, TARGET_FLAGS, TARGET_HELP, targetOf, verbCommand } from './verbs.ts';
-
-const FLAGS = TARGET_FLAGS satisfies Flags;
+import { flagsBeside, sayDecision, TARGET_HELP, targetOf, verbCommand } from './verbs.ts';
 
 function permitCommand(
   name: 'release' | 'extend',
@@ -19,14 +18,16 @@ function permitCommand(
       `\n${TARGET_HELP}\n`,
       `Examples:\n  ${example}`,
     ].join('\n'),
-    async run(args, terminal) {
-      const flags = parseArguments(args, FLAGS, terminal);
+    flags: flagsBeside([]),
+    async run(flags, terminal) {
       const [permit] = flags.words;
       if (permit === undefined || flags.words.length > 1)
         throw new UsageError('expected one permit, as sluice enter prints it');
       const answer = await (await targetOf(flags, terminal))(name, { permit });
       const isDone = (name === 'release' ? answer.released : answer.extended) === true;
-      terminal.out(flags.has('json') ? JSON.stringify(answer) : say(isDone));
+      terminal.out(
+        flags.has('json') ? JSON.stringify(answer) : paintAnswer(say(isDone), painter(terminal.colors?.out)),
+      );
       return isDone ? EXIT.ok : EXIT.no;
     },
   };

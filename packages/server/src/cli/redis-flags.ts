@@ -8,9 +8,9 @@ export const REDIS_FLAGS = {
   redis: { type: 'string', variable: 'SLUICE_REDIS' },
   'redis-password': { type: 'string', variable: 'SLUICE_REDIS_PASSWORD' },
   'redis-sentinel-password': { type: 'string', variable: 'SLUICE_REDIS_SENTINEL_PASSWORD' },
-  'redis-ca': { type: 'string', variable: 'SLUICE_REDIS_CA' },
-  'redis-cert': { type: 'string', variable: 'SLUICE_REDIS_CERT' },
-  'redis-key': { type: 'string', variable: 'SLUICE_REDIS_KEY' },
+  'redis-ca': { type: 'string', isFile: true, variable: 'SLUICE_REDIS_CA' },
+  'redis-cert': { type: 'string', isFile: true, variable: 'SLUICE_REDIS_CERT' },
+  'redis-key': { type: 'string', isFile: true, variable: 'SLUICE_REDIS_KEY' },
   prefix: { type: 'string', variable: 'SLUICE_PREFIX' },
   'hash-keys': { type: 'boolean', variable: 'SLUICE_HASH_KEYS' },
 } as const satisfies Flags;

@@ -3,14 +3,21 @@
 import type { PolicyReport } from '../backtest/report.ts';
 import { exactTime, roughTime } from '../files/time-text.ts';
 import type { BacktestReport } from '../log-files/backtest.ts';
-import { printable, shortened, table } from './table.ts';
+import { printable, shortened, squeezed, table } from './table.ts';
 
 const BARS = '▁▂▃▄▅▆▇█';
 const CHART_WIDTH = 60;
 const KEY_WIDTH = 44;
+const ROUTE_WIDTH = 60;
+const MOST_NOTES = 5;
 
 export function count(value: number): string {
   return Math.round(value).toLocaleString('en-US');
+}
+
+/** `1 client`, `2 clients`. */
+export function plural(value: number, word: string): string {
+  return `${count(value)} ${word}${value === 1 ? '' : 's'}`;
 }
 
 /** As many digits as it takes to see that it is not nothing, and not everything. */
@@ -41,16 +48,18 @@ export function reportText(report: BacktestReport): string {
 }
 
 /** What is said of the reading, by both commands. */
-export type ReadHead = Pick<BacktestReport, 'logs' | 'lines' | 'badLines' | 'isInterrupted' | 'window'>;
+export type ReadHead = Pick<BacktestReport, 'logs' | 'lines' | 'badLines' | 'isInterrupted' | 'window' | 'notes'>;
 
 /** Of one log its name, of several how many. */
-export function headText({ logs, lines, badLines, isInterrupted, window }: ReadHead): string[] {
+export function headText({ logs, lines, badLines, isInterrupted, window, notes }: ReadHead): string[] {
   const formats = [...new Set(logs.map(({ format }) => format))].join(', ');
   const from = logs.length === 1 ? logs[0]!.file : `${logs.length} files`;
-  const skipped = lines.skipped > 0 ? `, ${count(lines.skipped)} empty or comments` : '';
-  const out = [`${from}: ${formats}, ${count(lines.lines)} lines${skipped}`];
+  const skipped = lines.skipped > 0 ? `, ${count(lines.skipped)} of them headers, comments or empty` : '';
+  const out = logs.length === 0 ? [] : [`${from}: ${formats}, ${count(lines.lines)} lines${skipped}`];
+  out.push(...notes.slice(0, MOST_NOTES).map(printable));
+  if (notes.length > MOST_NOTES) out.push(`And ${notes.length - MOST_NOTES} more files; --json lists them.`);
   if (isInterrupted) out.push('Interrupted: this is what was read until then.');
-  if (lines.bad > 0) out.push(`${count(lines.bad)} lines could not be read. The first of them:`);
+  if (lines.bad > 0) out.push(`${plural(lines.bad, 'line')} could not be read. The first of them:`);
   for (const { file, line, reason, text } of badLines) {
     out.push(`  ${file}:${line}: ${reason}: ${shortened(printable(text), 90)}`);
   }
@@ -68,7 +77,7 @@ function trafficText(report: BacktestReport): string[] {
   const costs = units === requests ? '' : ` that cost ${count(units)}`;
   const most = Math.max(...course.came);
   return [
-    `${count(requests)} requests${costs} from ${count(clients)} clients, ${moment(from)} to ${moment(to)} UTC (${roughTime(Math.max(1, to - from))})`,
+    `${count(requests)} requests${costs} from ${plural(clients, 'client')}, ${moment(from)} to ${moment(to)} UTC (${roughTime(Math.max(1, to - from))})`,
     `busiest second ${count(peakSecond.units)} (${moment(peakSecond.at)}), busiest minute ${count(peakMinute.units)} (${moment(peakMinute.at)})`,
     `${'came'.padEnd(10)}${bars(course.came, most)}  a mark is up to ${exactTime(course.step * Math.ceil(course.came.length / CHART_WIDTH) * 1e3)}`,
     ...report.policies.map(({ course: allowed }, index) => {
@@ -133,7 +142,7 @@ function policyText(policy: PolicyReport, report: BacktestReport): string[] {
   if (neverAllowed > 0) lines.push(`  ${count(neverAllowed)} requests cost more than it can ever allow`);
   if (denied === 0) return [...lines, '  denies nobody'];
   const hard = howHard.flatMap(({ clients }, index) =>
-    clients === 0 ? [] : [`${count(clients)} lose ${HARD_WORDS[index]}`],
+    clients === 0 ? [] : [`${count(clients)} ${clients === 1 ? 'loses' : 'lose'} ${HARD_WORDS[index]}`],
   );
   lines.push(
     `  of the clients it denies, ${hard.join(', ')} of their requests; the longest Retry-After is ${roughTime(longestRetryAfter)}`,
@@ -153,7 +162,7 @@ function policyText(policy: PolicyReport, report: BacktestReport): string[] {
       [{ title: 'most denied paths' }, { title: 'denied', align: 'right' }, { title: 'of', align: 'right' }],
       routes
         .slice(0, 5)
-        .map(({ route, denied, requests }) => [shortened(route, KEY_WIDTH), count(denied), count(requests)]),
+        .map(({ route, denied, requests }) => [squeezed(route, ROUTE_WIDTH), count(denied), count(requests)]),
     ),
   ];
 }
@@ -171,7 +180,7 @@ function boundsText({ bounds, policy }: PolicyReport, { isWholeSeconds }: Backte
   const { denied, clientsDenied } = bounds;
   return [
     `${whole}:`,
-    `  with their true times it denies ${range(denied)} requests and ${range(clientsDenied)} clients`,
+    `  with their true times it denies ${range(denied)} requests and ${range(clientsDenied)} of the clients`,
   ];
 }
 

@@ -1,7 +1,7 @@
 /** `sluice schema`: the JSON schema of config files, for editors. */
 import { CONFIG_SCHEMA } from '../config/schema.ts';
 import { ENVOY_SCHEMA } from '../envoy/schema.ts';
-import { type Command, parseArguments } from './command.ts';
+import type { Command } from './command.ts';
 import { EXIT, UsageError } from './terminal.ts';
 
 export const schemaCommand: Command = {
@@ -10,13 +10,14 @@ export const schemaCommand: Command = {
   help: `Usage: sluice schema [--envoy]
 
   --envoy  of files for Envoy, those with a domain
+  --json   for scripts that say it everywhere; a schema is JSON anyway
 
 Examples:
   sluice schema > policies.schema.json
   sluice schema --envoy > ratelimit.schema.json
   and in the first line of a config: # yaml-language-server: $schema=./policies.schema.json`,
-  async run(args, terminal) {
-    const flags = parseArguments(args, { json: { type: 'boolean' }, envoy: { type: 'boolean' } }, terminal);
+  flags: { json: { type: 'boolean' }, envoy: { type: 'boolean' } },
+  async run(flags, terminal) {
     if (flags.words.length > 0) throw new UsageError(`unexpected ${JSON.stringify(flags.words[0])}`);
     terminal.out(JSON.stringify(flags.has('envoy') ? ENVOY_SCHEMA : CONFIG_SCHEMA, undefined, 2));
     return EXIT.ok;

@@ -5,9 +5,14 @@ import { findPage } from '../lab/page.ts';
 import { type Recorder, recorder } from '../log-files/recorder.ts';
 import type { Crew } from '../service/crew.ts';
 import { errorText, type Log } from '../service/log.ts';
-import type { Metrics } from '../service/metrics.ts';
+import { type Metrics, VERSION } from '../service/metrics.ts';
 import { type OpenStore, openStore, type StoreOptions } from '../service/open-store.ts';
 import { type Beside, createService, type Service } from '../service/service.ts';
+import { statsdMetrics } from '../service/statsd-metrics.ts';
+import { SpanExporter } from '../telemetry/span-exporter.ts';
+import { startStatsd } from '../telemetry/statsd.ts';
+import type { TraceSettings } from '../telemetry/trace-settings.ts';
+import { createTracer, type Tracer } from '../telemetry/tracer.ts';
 import type { Applied, Listening } from '../workers/questions.ts';
 import type { ServeOptions } from './serve-options.ts';
 
@@ -31,18 +36,32 @@ export interface ServingHere {
   readonly lab: Lab | undefined;
   readonly listening: Listening;
   readonly openGrpc: OpenGrpc;
-  /** Writes what is left to record. */
-  endRecord(): Promise<void>;
+  /** Writes what is left to record, and sends what is left to tell. */
+  endTelemetry(): Promise<void>;
 }
 
 /** Rejects with a sentence. */
 export async function openServing(options: ServeOptions, around: Surroundings): Promise<ServingHere> {
   const { metrics, log, crew, storeOptions, beside = (lab) => lab } = around;
   const record = options.record && recorder({ ...options.record, onProblem: (message) => log.error(message) });
-  const store = recorded(await openStore({ ...options, ...storeOptions }, metrics, log), record);
+  const tracing = options.traces && openTracing(options.traces, log);
+  const store = traced(
+    recorded(await openStore({ ...options, ...storeOptions }, metrics, log), record),
+    options,
+    tracing,
+  );
   const lab = options.hasLab ? await openLab({ ...options, page: await findPage() }, log) : undefined;
   const config = around.config();
-  const service = createService({ ...options, config, store, metrics, log, crew, beside: lab && beside(lab) });
+  const service = createService({
+    ...options,
+    config,
+    store,
+    metrics,
+    log,
+    crew,
+    tracer: tracing?.tracer,
+    beside: lab && beside(lab),
+  });
   const openGrpc = grpcOpener(service, options);
   const opening = listenHttp(service, options).then(async (url) => ({
     url,
@@ -57,7 +76,35 @@ export async function openServing(options: ServeOptions, around: Surroundings): 
     throw listenError(error, options);
   });
   const listening = { ...addresses, store: store.description, hasLab: lab?.hasPage === true };
-  return { service, store, lab, listening, openGrpc, endRecord: async () => record?.close() };
+  const statsd =
+    options.statsd &&
+    startStatsd(
+      options.statsd,
+      async () => statsdMetrics(await service.report(0)),
+      (error) => log.warn('statsd cannot be reached', { error: errorText(error) }),
+    );
+  const endTelemetry = async (): Promise<void> => {
+    await Promise.all([record?.close(), tracing?.exporter.close(), statsd?.close()]);
+  };
+  return { service, store, lab, listening, openGrpc, endTelemetry };
+}
+
+interface Tracing {
+  readonly tracer: Tracer;
+  readonly exporter: SpanExporter;
+}
+
+function openTracing(settings: TraceSettings, log: Log): Tracing {
+  const exporter = new SpanExporter(settings, VERSION, {
+    onProblem: (message, fields) => log.warn(message, fields),
+    onDelivered: (message, fields) => log.info(message, fields),
+  });
+  return { exporter, tracer: createTracer(settings.sampling, (span) => exporter.add(span)) };
+}
+
+function traced(open: OpenStore, { redis }: ServeOptions, tracing: Tracing | undefined): OpenStore {
+  if (tracing === undefined) return open;
+  return bothWays(open, (store) => tracing.tracer.traced(store, redis === undefined ? undefined : 'redis'));
 }
 
 /** Resolves to where it is. */
@@ -70,10 +117,12 @@ async function listenHttp(service: Service, { port, host, socket, tls }: ServeOp
 
 /** Outermost: what is recorded is what came. */
 function recorded(open: OpenStore, record: Recorder | undefined): OpenStore {
-  if (record === undefined) return open;
-  const store = record.layer(open.store);
-  const hurried = open.hurried && open.hurried !== open.store ? record.layer(open.hurried) : store;
-  return { ...open, store, hurried };
+  return record === undefined ? open : bothWays(open, record.layer);
+}
+
+function bothWays(open: OpenStore, layer: (store: OpenStore['store']) => OpenStore['store']): OpenStore {
+  const store = layer(open.store);
+  return { ...open, store, hurried: open.hurried && open.hurried !== open.store ? layer(open.hurried) : store };
 }
 
 const LISTEN_ERRORS: Readonly<Record<string, (options: ServeOptions) => string>> = {

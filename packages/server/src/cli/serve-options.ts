@@ -3,22 +3,23 @@ import { availableParallelism } from 'node:os';
 import { type Duration, parseDuration } from 'sluice';
 import { deadline } from 'sluice/layers';
 import { type EnvoySettings, readSettings } from '../envoy/settings.ts';
-import type { TlsFiles } from '../files/tls.ts';
 import type { ConnectionAge } from '../grpc/server.ts';
 import type { RecorderOptions } from '../log-files/recorder.ts';
 import type { Fallback } from '../service/open-store.ts';
 import type { Protection } from '../service/token.ts';
+import { parseStatsd, type StatsdSettings } from '../telemetry/statsd.ts';
+import { readTraceSettings, type TraceSettings } from '../telemetry/trace-settings.ts';
 import { type Arguments, type Flags, oneOf, wholeNumber } from './command.ts';
 import { REDIS_FLAGS, type RedisTarget, redisTarget } from './redis-flags.ts';
 import { type Terminal, UsageError } from './terminal.ts';
-import { TLS_FLAGS, tlsFiles } from './tls-flags.ts';
+import { TLS_FLAGS, type TlsOptions, tlsOptions } from './tls-flags.ts';
 
 export const SERVE_FLAGS = {
-  config: { type: 'string', multiple: true, variable: 'SLUICE_CONFIG' },
+  config: { type: 'string', multiple: true, isFile: true, variable: 'SLUICE_CONFIG' },
   ...REDIS_FLAGS,
   'require-redis': { type: 'boolean', variable: 'SLUICE_REQUIRE_REDIS' },
   deadline: { type: 'string', variable: 'SLUICE_DEADLINE' },
-  fallback: { type: 'string', variable: 'SLUICE_FALLBACK' },
+  fallback: { type: 'string', values: ['local', 'allow', 'deny'], variable: 'SLUICE_FALLBACK' },
   'max-keys': { type: 'string', variable: 'SLUICE_MAX_KEYS' },
   port: { type: 'string', variable: 'SLUICE_PORT' },
   'grpc-port': { type: 'string', variable: 'SLUICE_GRPC_PORT' },
@@ -27,26 +28,33 @@ export const SERVE_FLAGS = {
   'grpc-max-connection-age': { type: 'string', variable: 'SLUICE_GRPC_MAX_CONNECTION_AGE' },
   'grpc-max-connection-age-grace': { type: 'string', variable: 'SLUICE_GRPC_MAX_CONNECTION_AGE_GRACE' },
   'grpc-max-concurrent-requests': { type: 'string', variable: 'SLUICE_GRPC_MAX_CONCURRENT_REQUESTS' },
-  'envoy-denied': { type: 'string', variable: 'SLUICE_ENVOY_DENIED' },
-  'envoy-negative-hits': { type: 'string', variable: 'SLUICE_ENVOY_NEGATIVE_HITS' },
+  'envoy-denied': { type: 'string', values: ['free', 'spend'], variable: 'SLUICE_ENVOY_DENIED' },
+  'envoy-negative-hits': {
+    type: 'string',
+    values: ['token', 'allow', 'refuse'],
+    variable: 'SLUICE_ENVOY_NEGATIVE_HITS',
+  },
   host: { type: 'string', variable: 'SLUICE_HOST' },
   'allowed-hosts': { type: 'string', variable: 'SLUICE_ALLOWED_HOSTS' },
   ...TLS_FLAGS,
   token: { type: 'string', variable: 'SLUICE_TOKEN' },
-  protect: { type: 'string', variable: 'SLUICE_PROTECT' },
+  protect: { type: 'string', values: ['changes', 'everything'], variable: 'SLUICE_PROTECT' },
   workers: { type: 'string', variable: 'SLUICE_WORKERS' },
   'log-requests': { type: 'boolean', variable: 'SLUICE_LOG_REQUESTS' },
   'log-keys': { type: 'boolean', variable: 'SLUICE_LOG_KEYS' },
   'no-lab': { type: 'boolean', variable: 'SLUICE_NO_LAB' },
-  record: { type: 'string', variable: 'SLUICE_RECORD' },
+  record: { type: 'string', isFile: true, variable: 'SLUICE_RECORD' },
   'record-size': { type: 'string', variable: 'SLUICE_RECORD_SIZE' },
   'record-files': { type: 'string', variable: 'SLUICE_RECORD_FILES' },
-  'record-keys': { type: 'string', variable: 'SLUICE_RECORD_KEYS' },
+  'record-keys': { type: 'string', values: ['plain', 'hash'], variable: 'SLUICE_RECORD_KEYS' },
+  otlp: { type: 'string', variable: 'OTEL_EXPORTER_OTLP_ENDPOINT' },
+  statsd: { type: 'string', variable: 'SLUICE_STATSD' },
+  'statsd-tags': { type: 'boolean', variable: 'SLUICE_STATSD_TAGS' },
   json: { type: 'boolean' },
 } as const satisfies Flags;
 
 /** What the flags and variables of `serve` say. It is plain data, so that it can go to other processes. */
-export interface ServeOptions extends Partial<RedisTarget> {
+export interface ServeOptions extends Partial<RedisTarget>, TlsOptions {
   /** Files and folders of the config. */
   readonly paths: readonly string[];
   readonly requireRedis: boolean;
@@ -62,7 +70,6 @@ export interface ServeOptions extends Partial<RedisTarget> {
   readonly envoy: EnvoySettings;
   readonly host: string;
   readonly allowedHosts: readonly string[];
-  readonly tls: TlsFiles | undefined;
   readonly token: string | undefined;
   readonly protect: Protection | undefined;
   /** Processes that answer. With one there is no other. */
@@ -72,6 +79,9 @@ export interface ServeOptions extends Partial<RedisTarget> {
   readonly hasLab: boolean;
   /** Where attempts are recorded. */
   readonly record: RecordOptions | undefined;
+  /** Where traces go. */
+  readonly traces: TraceSettings | undefined;
+  readonly statsd: StatsdSettings | undefined;
   readonly json: boolean;
 }
 
@@ -86,7 +96,7 @@ export async function readOptions(flags: Arguments, { environment }: Terminal): 
     paths: flags.texts('config'),
     requireRedis: flags.has('require-redis'),
     deadline: readDeadline(flags.text('deadline')),
-    fallback: oneOf('fallback', flags.text('fallback'), ['local', 'allow', 'deny']),
+    fallback: oneOf('fallback', flags.text('fallback'), SERVE_FLAGS.fallback.values),
     maxKeys: maxKeys === undefined ? undefined : wholeNumber('max-keys', maxKeys, [1, 1e9]),
     port: wholeNumber('port', flags.text('port') ?? '8080', [0, 65535]),
     grpcPort: grpcPort === undefined ? undefined : wholeNumber('grpc-port', grpcPort, [0, 65535]),
@@ -96,12 +106,14 @@ export async function readOptions(flags: Arguments, { environment }: Terminal): 
     envoy: envoySettings(flags, environment),
     host: flags.text('host') ?? '127.0.0.1',
     allowedHosts: readHosts(flags.text('allowed-hosts')),
-    tls: await tlsFiles(flags),
+    ...(await tlsOptions(flags)),
     ...readProtection(flags, environment),
     logRequests: flags.has('log-requests'),
     logKeys: flags.has('log-keys'),
     hasLab: !flags.has('no-lab'),
     record: readRecord(flags),
+    traces: readTraces(flags, environment),
+    statsd: readStatsd(flags),
     json: flags.has('json'),
   };
 }
@@ -152,8 +164,29 @@ function readRecord(flags: Arguments): RecordOptions | undefined {
     file,
     maxBytes: wholeNumber('record-size', flags.text('record-size') ?? '100', [1, 1e6]) * 2 ** 20,
     maxFiles: wholeNumber('record-files', flags.text('record-files') ?? '4', [0, 1000]),
-    keys: oneOf('record-keys', flags.text('record-keys'), ['plain', 'hash']),
+    keys: oneOf('record-keys', flags.text('record-keys'), SERVE_FLAGS['record-keys'].values),
   };
+}
+
+function readTraces(flags: Arguments, environment: Terminal['environment']): TraceSettings | undefined {
+  try {
+    return readTraceSettings(environment, flags.text('otlp'));
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+function readStatsd(flags: Arguments): StatsdSettings | undefined {
+  const [address, tags] = [flags.text('statsd'), flags.has('statsd-tags')];
+  if (address === undefined) {
+    if (tags) throw new UsageError('--statsd-tags: expected --statsd HOST:PORT beside it, got none');
+    return undefined;
+  }
+  try {
+    return parseStatsd(address, tags);
+  } catch (error) {
+    throw new UsageError(`--statsd: ${(error as Error).message}`);
+  }
 }
 
 /** More share the work and not the limit: one Redis answers no more than so many can ask. */
@@ -177,9 +210,9 @@ function envoySettings(flags: Arguments, environment: Terminal['environment']): 
     const settings = readSettings(environment);
     return {
       ...settings,
-      denied: oneOf('envoy-denied', flags.text('envoy-denied'), ['free', 'spend']) ?? settings.denied,
+      denied: oneOf('envoy-denied', flags.text('envoy-denied'), SERVE_FLAGS['envoy-denied'].values) ?? settings.denied,
       negativeHits:
-        oneOf('envoy-negative-hits', flags.text('envoy-negative-hits'), ['token', 'allow', 'refuse']) ??
+        oneOf('envoy-negative-hits', flags.text('envoy-negative-hits'), SERVE_FLAGS['envoy-negative-hits'].values) ??
         settings.negativeHits,
     };
   } catch (error) {
@@ -214,7 +247,7 @@ function readProtection(
   if (token !== undefined && !/^[!-~]{1,1024}$/.test(token)) {
     throw new UsageError('--token: expected a text of ASCII without spaces that is not empty');
   }
-  const protect = oneOf('protect', flags.text('protect'), ['changes', 'everything']);
+  const protect = oneOf('protect', flags.text('protect'), SERVE_FLAGS.protect.values);
   if (protect !== undefined && token === undefined) {
     throw new UsageError(`--protect ${protect}: expected --token beside it, got none`);
   }

@@ -1,13 +1,16 @@
 /** `sluice serve`: the service as a process, or as several. */
 import { once } from 'node:events';
+import type { MaybePromise } from 'sluice/store';
 import { type Config, EMPTY_CONFIG, needsGrpc } from '../config/config.ts';
+import type { TlsFiles } from '../files/tls.ts';
 import { type FoundFiles, loadConfig } from '../service/load-config.ts';
 import { jsonLog, type Log } from '../service/log.ts';
 import { Metrics } from '../service/metrics.ts';
 import type { Service } from '../service/service.ts';
 import { type Watch, watchConfig } from '../service/watch-config.ts';
+import { certificateEnd, watchTls } from '../service/watch-tls.ts';
 import type { Applied, Listening } from '../workers/questions.ts';
-import { type Command, parseArguments } from './command.ts';
+import type { Command } from './command.ts';
 import { freeSocket } from './free-socket.ts';
 import { greetingJson, greetingText } from './greeting.ts';
 import { REDIS_HELP } from './redis-flags.ts';
@@ -47,7 +50,7 @@ ${REDIS_HELP}
                       SLUICE_GRPC_MAX_CONNECTION_AGE_GRACE)
   --grpc-max-concurrent-requests N   calls that a process answers at a time; further ones get RESOURCE_EXHAUSTED; as many
                       as come by default (SLUICE_GRPC_MAX_CONCURRENT_REQUESTS)
-  --tls-cert, --tls-key   files in PEM: both ports speak TLS then (SLUICE_TLS_CERT, SLUICE_TLS_KEY)
+  --tls-cert, --tls-key   files in PEM: both ports speak TLS then; read again when they change (SLUICE_TLS_CERT, SLUICE_TLS_KEY)
   --tls-client-ca FILE    only clients with a certificate of this authority are let in (SLUICE_TLS_CLIENT_CA)
   --envoy-denied HOW  what a request of Envoy costs that is denied: free, or spend as with envoyproxy/ratelimit;
                       free by default (SLUICE_ENVOY_DENIED)
@@ -66,36 +69,51 @@ ${REDIS_HELP}
   --record-size MB, --record-files N   how large a file gets, and how many older ones are kept; 100 and 4 by default
                       (SLUICE_RECORD_SIZE, SLUICE_RECORD_FILES)
   --record-keys HOW   plain, or hash: keys are not readable then; plain by default (SLUICE_RECORD_KEYS)
+  --otlp URL          sends traces to a collector of OpenTelemetry, as OTLP over HTTP: http://localhost:4318. The variables
+                      OTEL_EXPORTER_OTLP_*, OTEL_TRACES_SAMPLER, OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES and OTEL_BSP_*
+                      hold (OTEL_EXPORTER_OTLP_ENDPOINT)
+  --statsd HOST:PORT  sends counts to statsd over UDP every second (SLUICE_STATSD)
+  --statsd-tags       with tags as DogStatsD has them, instead of names with everything in them (SLUICE_STATSD_TAGS)
   --no-lab            without the lab: no page at /, and nothing under /api (SLUICE_NO_LAB)
   --json              says as JSON where it listens and what it limits
 
-SIGTERM and SIGINT: takes nothing new, finishes what it has, ends. SIGHUP: reads the config now.
+SIGTERM and SIGINT: takes nothing new, finishes what it has, ends. SIGHUP: reads the config and the certificate now.
 It listens on this machine alone unless --host says otherwise: with --host 0.0.0.0 set a token.
 
 Examples:
   sluice serve
   sluice serve --config policies.yaml --redis redis://localhost:6379
   SLUICE_TOKEN=secret sluice serve --config policies.yaml --host 0.0.0.0 --protect everything`,
-  async run(args, terminal) {
-    const options = await readOptions(parseArguments(args, SERVE_FLAGS, terminal), terminal);
+  flags: SERVE_FLAGS,
+  async run(flags, terminal) {
+    const options = await readOptions(flags, terminal);
     const log = jsonLog((line) => terminal.error(line));
     const { paths } = options;
-    for (const sentence of [...unknownVariables(terminal.environment), ...whatIsOpen(options)]) log.warn(sentence);
+    for (const sentence of [
+      ...unknownVariables(terminal.environment),
+      ...whatIsOpen(options),
+      ...(options.traces?.warnings ?? []),
+    ])
+      log.warn(sentence);
     const loaded =
       paths.length === 0 ? { config: EMPTY_CONFIG, found: undefined } : await loadConfig(paths, terminal.environment);
     for (const path of [options.socket, options.grpcSocket]) if (path !== undefined) await freeSocket(path);
     const serving = { options, log, ...loaded };
     const start = options.workers === 1 ? startHere : startWorkers;
-    const { listening, failed, reactions, drain } = await start(serving);
+    const started = await start(serving);
+    const { listening, failed, reactions, drain } = started;
     const { environment } = terminal;
-    const watch = loaded.found && watchConfig({ paths, found: loaded.found, environment, ...reactions });
-    const signal = ended(watch);
+    const watches = [
+      loaded.found && watchConfig({ paths, found: loaded.found, environment, ...reactions }),
+      watchCertificate(options, started, log),
+    ].filter((watch) => watch !== undefined);
+    const signal = ended(watches);
     // Whoever has read it may send a signal.
     terminal.out((options.json ? greetingJson : greetingText)({ ...listening, config: loaded.config }));
     const failure = await Promise.race([signal, failed]).catch((error: Error) => error);
     if (failure !== undefined) log.error(failure.message);
     log.info('draining');
-    watch?.stop();
+    for (const watch of watches) watch.stop();
     await drain(DRAIN_TIMEOUT_MS);
     log.info('ended');
     return failure === undefined ? EXIT.ok : EXIT.failed;
@@ -118,6 +136,9 @@ interface Started {
   /** Rejects when it cannot go on. */
   readonly failed: Promise<never>;
   readonly reactions: Pick<Parameters<typeof watchConfig>[0], 'onChange' | 'onProblems'>;
+  /** What counts what happens once, however many workers there are. */
+  readonly metrics: Metrics;
+  useCertificate(tls: TlsFiles): MaybePromise<void>;
   drain(timeoutMs: number): Promise<void>;
 }
 
@@ -125,7 +146,7 @@ interface Started {
 async function startHere({ options, log, config, found }: Serving): Promise<Started> {
   const metrics = new Metrics();
   if (found !== undefined) metrics.envoy.loaded();
-  const { service, store, lab, listening, openGrpc, endRecord } = await openServing(options, {
+  const { service, store, lab, listening, openGrpc, endTelemetry } = await openServing(options, {
     config: () => config,
     metrics,
     log,
@@ -133,11 +154,13 @@ async function startHere({ options, log, config, found }: Serving): Promise<Star
   return {
     listening,
     failed: store.failed ?? NEVER,
+    metrics,
+    useCertificate: (tls) => service.useCertificate(tls),
     reactions: reactionsOf(service, metrics, log, listening.grpc === undefined ? openGrpc : undefined),
     async drain(timeoutMs) {
       await service.drain(timeoutMs);
       lab?.close();
-      await endRecord();
+      await endTelemetry();
     },
   };
 }
@@ -152,6 +175,8 @@ async function startWorkers({ options, log, found }: Serving): Promise<Started> 
   return {
     listening,
     failed: pool.failed,
+    metrics: pool.metrics,
+    useCertificate: (tls) => pool.useCertificate(tls),
     reactions: {
       async onChange(changed, changedFiles) {
         const { problems, applied } = await pool.replaceConfig(changedFiles);
@@ -171,6 +196,25 @@ async function startWorkers({ options, log, found }: Serving): Promise<Started> 
     },
     drain: (timeoutMs) => pool.drain(timeoutMs),
   };
+}
+
+/** Undefined without TLS. */
+function watchCertificate({ tls, tlsPaths: paths }: ServeOptions, started: Started, log: Log): Watch | undefined {
+  if (tls === undefined || paths === undefined) return undefined;
+  const { metrics } = started;
+  return watchTls({
+    ...{ paths, tls },
+    async onChange(changed) {
+      await started.useCertificate(changed);
+      metrics.certificateChanged('applied');
+      const ends = new Date(certificateEnd(changed) * 1e3).toISOString();
+      log.info('new connections are shown the changed certificate', { ends });
+    },
+    onProblem(problem) {
+      metrics.certificateChanged('rejected');
+      log.error('the changed certificate is not used, the old one is shown', { problem });
+    },
+  });
 }
 
 /** Said at the start, because nothing else would say it before somebody else does. */
@@ -219,8 +263,10 @@ function refuseConfig(metrics: Metrics, log: Log, problems: readonly string[], w
   log.error(`the changed config is not used, the old one holds${where}`, { problems });
 }
 
-async function ended(watch: Watch | undefined): Promise<void> {
-  const reload = (): void => void watch?.reload();
+async function ended(watches: readonly Watch[]): Promise<void> {
+  const reload = (): void => {
+    for (const watch of watches) void watch.reload();
+  };
   process.on('SIGHUP', reload);
   await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
   process.off('SIGHUP', reload);

@@ -1,7 +1,7 @@
 /** Asks a server over HTTP, and turns whatever is not its answer into an error that says what happened. */
 import { isFields } from '../files/fields.ts';
 import type { Arguments } from './command.ts';
-import { UsageError } from './terminal.ts';
+import { OverError, UsageError } from './terminal.ts';
 
 export const SERVER_FLAGS = {
   server: { type: 'string', variable: 'SLUICE_SERVER' },
@@ -59,7 +59,8 @@ export function serverApi(flags: Arguments): ServerApi {
       if (!isFields(answer)) throw new Error(`${url} answered ${response.status} with no JSON: is it a Sluice server?`);
       if (response.ok) return answer;
       const message = `${url} answered ${response.status}: ${answer.message ?? answer.error}`;
-      throw response.status === 400 ? new UsageError(message) : new Error(message);
+      if (response.status === 409) throw new OverError(String(answer.message));
+      throw response.status === 400 || answer.error === 'unknown_hold' ? new UsageError(message) : new Error(message);
     },
   };
 }

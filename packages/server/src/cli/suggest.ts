@@ -3,12 +3,12 @@
 import type { CurvePoint } from '../backtest/suggest.ts';
 import { fieldsOf } from '../files/algorithms.ts';
 import { exactTime, rateText } from '../files/time-text.ts';
-import { findLogs } from '../log-files/read-logs.ts';
+
 import { type SuggestReport, suggest, type Tried } from '../log-files/suggest.ts';
 import { interruption, readable, sizeOf } from './backtest.ts';
-import { type Command, parseArguments } from './command.ts';
+import type { Command } from './command.ts';
 import { LOG_FLAGS, LOG_HELP, logOptions, progressLine, workersFor } from './log-flags.ts';
-import { count, headText, percent } from './report-text.ts';
+import { count, headText, percent, plural } from './report-text.ts';
 import { table } from './table.ts';
 import { EXIT, UsageError } from './terminal.ts';
 
@@ -30,20 +30,20 @@ Examples:
   sluice suggest access.log
   sluice suggest logs/ --key 'user | ip' --keep 99%
   sluice suggest requests.csv --field time=TIMESTAMP --key everyone --cost ContextTokens+GeneratedTokens`,
-  async run(args, terminal) {
-    const flags = parseArguments(args, FLAGS, terminal);
+  words: 'files',
+  flags: FLAGS,
+  async run(flags, terminal) {
     if (flags.words.length === 0) throw new UsageError('which log?');
     const keep = readShare(flags.text('keep') ?? '99.9%');
     const options = logOptions(flags);
     const progress = progressLine(terminal);
     const { signal, stop } = interruption();
     const report = await readable(async () => {
-      const names = await findLogs(flags.words);
-      return suggest(names, {
+      return suggest(flags.words, {
         ...options,
         keep,
         rates: flags.text('rates')?.split(','),
-        workers: options.workers ?? workersFor(await sizeOf(names)),
+        workers: options.workers ?? workersFor(await sizeOf(flags.words)),
         input: terminal.input,
         onProgress: progress.onProgress,
         signal,
@@ -71,7 +71,7 @@ export function suggestText(report: SuggestReport): string {
   if (report.clients === 0) return [...lines, 'No requests.'].join('\n');
   const lost = Math.floor(report.clients * (1 - report.keep) + 1e-9);
   lines.push(
-    `${count(report.requests)} requests from ${count(report.clients)} clients. To keep ${percent(report.keep)} of them, ${count(lost)} may be denied.`,
+    `${plural(report.requests, 'request')} from ${plural(report.clients, 'client')}. To keep ${percent(report.keep)} of them, at most ${count(lost)} may ever be denied.`,
     '',
     ...curveText(report),
     '',
@@ -119,7 +119,7 @@ function bar(value: number, most: number, isKnee: boolean): string {
   return `${'█'.repeat(length)}${isKnee ? ' the curve bends here' : ''}`;
 }
 
-function windowsText({ sliding, fixed, keep }: SuggestReport): string[] {
+function windowsText({ sliding, log, fixed, keep }: SuggestReport): string[] {
   const right = 'right' as const;
   const titles = ['window', '50 %', '90 %', '99 %', '99.9 %', 'everyone', `keep ${percent(keep)}`];
   const rows = (kind: string, points: readonly CurvePoint[]) => points.map((point) => [kind, ...cells(point)]);
@@ -127,7 +127,7 @@ function windowsText({ sliding, fixed, keep }: SuggestReport): string[] {
     'Limit that a window needs',
     ...table(
       [{ title: '' }, ...titles.map((title) => ({ title, align: right }))],
-      [...rows('sliding', sliding), ...rows('fixed', fixed)],
+      [...rows('sliding counter', sliding), ...rows('sliding log', log), ...rows('fixed', fixed)],
     ),
   ];
 }

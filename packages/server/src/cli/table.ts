@@ -25,6 +25,13 @@ export function printable(text: string): string {
   });
 }
 
+/** Without its middle: names in a list often begin alike. */
+export function squeezed(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const head = Math.ceil((most - 1) / 3);
+  return `${text.slice(0, head)}…${text.slice(text.length - (most - 1 - head))}`;
+}
+
 export function shortened(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, Math.max(0, most - 1))}…`;
 }

@@ -1,5 +1,6 @@
 /** What a command may do to the outside: say something, complain, read the environment, draw. Tests hand in their own. */
 import type { Readable } from 'node:stream';
+import { wantsColors } from './paint.ts';
 
 export interface Terminal {
   out(text: string): void;
@@ -11,6 +12,10 @@ export interface Terminal {
   readonly status?: Pick<Screen, 'write'> | undefined;
   /** Standard input, for commands that read it. */
   readonly input?: Readable | undefined;
+  /** Asks whoever looks, and resolves to what was typed. Undefined when nobody can answer. */
+  readonly ask?: ((question: string) => Promise<string>) | undefined;
+  /** Whether what is said may have colours. Default: it has none. */
+  readonly colors?: { readonly out: boolean; readonly error: boolean } | undefined;
 }
 
 export interface Screen {
@@ -46,7 +51,26 @@ export const processTerminal: Terminal = {
   get input() {
     return process.stdin;
   },
+  get ask() {
+    return process.stdin.isTTY && process.stdout.isTTY ? askPerson : undefined;
+  },
+  get colors() {
+    return {
+      out: wantsColors(process.env, process.stdout.isTTY === true),
+      error: wantsColors(process.env, process.stderr.isTTY === true),
+    };
+  },
 };
+
+async function askPerson(question: string): Promise<string> {
+  const { createInterface } = await import('node:readline/promises');
+  const reader = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return await reader.question(question);
+  } finally {
+    reader.close();
+  }
+}
 
 const processScreen: Screen = {
   get columns() {
@@ -64,6 +88,9 @@ const processScreen: Screen = {
 
 /** What the command line says is wrong. It ends with exit code 2 and never with a stack. */
 export class UsageError extends Error {}
+
+/** It was asked for rightly, and is over already: exit code 1. */
+export class OverError extends Error {}
 
 /** Yes or done; no, or problems were found; wrong usage; it failed. */
 export const EXIT = { ok: 0, no: 1, usage: 2, failed: 3 } as const;

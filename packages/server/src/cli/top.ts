@@ -1,7 +1,7 @@
 /** `sluice top`: what a server decides right now, drawn again and again until Ctrl-C. */
 import { once } from 'node:events';
 import type { LiveAnswer } from '../service/live-view.ts';
-import { type Command, type Flags, parseArguments, wholeNumber } from './command.ts';
+import { type Command, type Flags, wholeNumber } from './command.ts';
 import { SERVER_FLAGS, SERVER_HELP, type ServerApi, serverApi } from './server-api.ts';
 import { EXIT, type Screen, type Terminal, UsageError } from './terminal.ts';
 import { type TopView, topLine, topLines } from './top-text.ts';
@@ -33,8 +33,8 @@ Examples:
   sluice top
   SLUICE_TOKEN=secret sluice top --server https://limits.example --seconds 60
   sluice top --once --json`,
-  async run(args, terminal) {
-    const flags = parseArguments(args, FLAGS, terminal);
+  flags: FLAGS,
+  async run(flags, terminal) {
     if (flags.words.length > 0) throw new UsageError(`unexpected ${JSON.stringify(flags.words[0])}`);
     const seconds = wholeNumber('seconds', flags.text('seconds') ?? '10', [1, 60]);
     const everyMs = wholeNumber('every', flags.text('every') ?? '1', [1, 3600]) * 1e3;

@@ -15,17 +15,19 @@ import {
   peek,
   penalize,
   refund,
+  reserve,
   reset,
+  settle,
   unblock,
   type Verb,
   type VerbContext,
 } from '../service/verbs.ts';
 import type { RedisTarget } from './redis-flags.ts';
-import { type Terminal, UsageError } from './terminal.ts';
+import { OverError, type Terminal, UsageError } from './terminal.ts';
 
 export const VERBS = {
   ...{ attempt, peek, reset, block, unblock, refund, penalize, history },
-  ...{ enter, release, extend },
+  ...{ enter, release, extend, reserve, settle },
 } as const satisfies Readonly<Record<string, Verb>>;
 export type VerbName = keyof typeof VERBS;
 
@@ -53,7 +55,8 @@ async function asked(verb: VerbName, body: object, context: VerbContext): Promis
     return await VERBS[verb](body, '', context);
   } catch (error) {
     const { status, message } = toHttpError(error);
-    throw status === 400 ? new UsageError(message) : error;
+    if (status === 409) throw new OverError(message);
+    throw status === 400 || status === 404 ? new UsageError(message) : error;
   }
 }
 

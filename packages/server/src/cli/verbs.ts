@@ -1,25 +1,39 @@
 /** `sluice attempt`, `peek`, `refund`, `penalize`, `reset`, `block`, `unblock`, `history`: the verbs from the command line. */
+import { parseDuration } from 'sluice';
 import { roughTime } from '../files/time-text.ts';
-import { type Arguments, type Command, type Flags, parseArguments } from './command.ts';
+import type { Arguments, Command, Flags } from './command.ts';
+import { paintAnswer, painter } from './paint.ts';
 import { REDIS_FLAGS, REDIS_HELP, redisTarget } from './redis-flags.ts';
 import { SERVER_FLAGS, SERVER_HELP, serverApi } from './server-api.ts';
 import { EXIT, type Terminal, UsageError } from './terminal.ts';
 import type { Ask, VerbName } from './verb-target.ts';
 
-export const TARGET_FLAGS = {
-  policy: { type: 'string', multiple: true },
-  plan: { type: 'string' },
+const OWN_FLAGS: Flags = {
   cost: { type: 'string' },
+  id: { type: 'string' },
+  ttl: { type: 'string' },
   for: { type: 'string' },
   limit: { type: 'string' },
   after: { type: 'string' },
+  actual: { type: 'string' },
+  'max-debt': { type: 'string' },
+};
+
+const TARGET_FLAGS = {
+  policy: { type: 'string', multiple: true },
+  plan: { type: 'string' },
   ...SERVER_FLAGS,
   ...REDIS_FLAGS,
   // Only when it is said: where SLUICE_REDIS is set for a server, that server is to be asked.
   redis: { type: 'string' },
-  config: { type: 'string', multiple: true },
+  config: { type: 'string', multiple: true, isFile: true },
   json: { type: 'boolean' },
 } as const satisfies Flags;
+
+/** Those of all verbs, and some that not every verb has. */
+export function flagsBeside(own: readonly string[]): Flags {
+  return { ...Object.fromEntries(own.map((flag) => [flag, OWN_FLAGS[flag]!])), ...TARGET_FLAGS };
+}
 
 export const TARGET_HELP = `  --policy NAME    a policy of the config, or a whole one as JSON; may be repeated: all or nothing
   --plan NAME      which numbers of a configured policy hold
@@ -33,7 +47,7 @@ ${REDIS_HELP}
 
 Exit codes: 0 yes or done, 1 no, 2 wrong usage, 3 failed.`;
 
-function costHelp(what: string): string {
+export function costHelp(what: string): string {
   return `  --cost N         units to ${what}; 1 by default. NAME=N,NAME=N for each policy by its name`;
 }
 
@@ -61,13 +75,13 @@ export function verbCommand(command: VerbCommand): Command {
       ['', ...(ownHelp === undefined ? [] : [ownHelp]), TARGET_HELP, ''].join('\n'),
       ['Examples:', ...examples.map((example) => `  ${example}`)].join('\n'),
     ].join('\n'),
-    async run(args, terminal) {
-      const flags = parseArguments(args, TARGET_FLAGS, terminal);
+    flags: flagsBeside(command.own),
+    async run(flags, terminal) {
       const body = bodyOf(flags, command);
       const target = await targetOf(flags, terminal);
       const answer = await target(name, body);
       const [exit, text] = command.say(answer);
-      terminal.out(flags.has('json') ? JSON.stringify(answer) : text);
+      terminal.out(flags.has('json') ? JSON.stringify(answer) : paintAnswer(text, painter(terminal.colors?.out)));
       return exit;
     },
   };
@@ -76,16 +90,15 @@ export function verbCommand(command: VerbCommand): Command {
 function bodyOf(flags: Arguments, { own }: VerbCommand): object {
   const [key] = flags.words;
   if (key === undefined || flags.words.length > 1) throw new UsageError('expected one key');
-  for (const flag of ['cost', 'for', 'limit', 'after']) {
-    if (flags.text(flag) !== undefined && !own.includes(flag)) throw new UsageError(`there is no --${flag} here`);
-  }
   const policies = flags.texts('policy').map(policyOf);
   if (policies.length === 0) throw new UsageError('expected --policy NAME');
   return {
     key,
     ...(policies.length === 1 ? { policy: policies[0] } : { policies }),
     ...given('plan', flags.text('plan')),
-    ...given('cost', costOf(flags.text('cost'))),
+    ...given('cost', costOf('cost', flags.text('cost'))),
+    ...given('id', flags.text('id')),
+    ...given('ttl', secondsOf('ttl', flags.text('ttl'))),
     ...given('limit', numberOf('limit', flags.text('limit'), 'a whole number', WHOLE)),
     ...given('after', numberOf('after', flags.text('after'), 'Unix time in seconds', /^\d{1,12}(?:\.\d{1,9})?$/)),
     ...(own.includes('for') ? { duration: durationOf(flags.text('for')) } : {}),
@@ -114,14 +127,24 @@ function numberOf(flag: string, text: string | undefined, expected: string, form
 }
 
 /** `5`, or `requests=1,tokens=900` for each policy by its name. */
-function costOf(text: string | undefined): number | Record<string, number> | undefined {
-  if (text === undefined || !text.includes('=')) return numberOf('cost', text, 'a whole number', WHOLE);
+export function costOf(flag: string, text: string | undefined): number | Record<string, number> | undefined {
+  if (text === undefined || !text.includes('=')) return numberOf(flag, text, 'a whole number', WHOLE);
   const costs = text.split(',').map((part): [string, number] => {
     const [, name, units] = /^(.+)=(\d{1,16})$/.exec(part) ?? [];
     if (name !== undefined) return [name, Number(units)];
-    throw new UsageError(`--cost: expected NAME=UNITS, such as tokens=900, got ${JSON.stringify(part)}`);
+    throw new UsageError(`--${flag}: expected NAME=UNITS, such as tokens=900, got ${JSON.stringify(part)}`);
   });
   return Object.fromEntries(costs);
+}
+
+/** The API counts a ttl in whole seconds. */
+function secondsOf(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return Math.ceil(parseDuration(text) / 1e3);
+  } catch {
+    throw new UsageError(`--${flag}: expected a time such as 90s or 10m, got ${JSON.stringify(text)}`);
+  }
 }
 
 function durationOf(text: string | undefined): string {
@@ -177,11 +200,17 @@ export const VERB_COMMANDS: readonly Command[] = [
   verbCommand({
     name: 'attempt',
     summary: 'May this key spend now? Exit code 0 for yes, 1 for no.',
-    usage: '[--cost 1] ',
-    own: ['cost'],
-    ownHelp: costHelp('spend'),
+    usage: '[--cost 1] [--id ID] ',
+    own: ['cost', 'id', 'ttl'],
+    ownHelp: [
+      `${costHelp('spend')};`,
+      '                   most=100,least=1 takes as much as there is',
+      '  --id ID          tells a retry from a new attempt: a retry is allowed and spends nothing',
+      '  --ttl TIME       for how long an id is remembered; 10m by default',
+    ].join('\n'),
     examples: [
       'sluice attempt user:42 --policy api',
+      'sluice attempt user:42 --policy api --id "$REQUEST_ID"',
       'sluice attempt user:42 --policy api --policy daily --cost 5 --json',
       'sluice attempt openai --policy requests --policy tokens --cost requests=1,tokens=900',
       'sluice attempt nightly-job --policy \'{"algorithm":"fixed-window","limit":1,"window":"1h"}\' && ./job',

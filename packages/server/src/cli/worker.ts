@@ -2,6 +2,7 @@
 import cluster from 'node:cluster';
 import { type Config, EMPTY_CONFIG, needsGrpc } from '../config/config.ts';
 import { problemText } from '../files/problem.ts';
+import type { TlsFiles } from '../files/tls.ts';
 import type { Answer } from '../service/answer.ts';
 import type { Crew, Gathered } from '../service/crew.ts';
 import { HttpError, toHttpError } from '../service/http-error.ts';
@@ -45,6 +46,7 @@ class ServingWorker {
   /** What was looked at last. */
   #prepared: { readonly text: string; readonly config: Config } | undefined;
   #serving: ServingHere | undefined;
+  #tls: TlsFiles | undefined;
   #openGrpc: () => Promise<Applied> = async () => ({});
   #log: Log = jsonLog((line) => processTerminal.error(line));
   #timer: NodeJS.Timeout | undefined;
@@ -72,6 +74,8 @@ class ServingWorker {
         return undefined;
       case 'apply':
         return this.#apply(question.found);
+      case 'use-certificate':
+        return this.#useCertificate(question.tls);
       case 'drain':
         return this.#drain(question.timeoutMs);
       case 'end':
@@ -108,7 +112,13 @@ class ServingWorker {
     return this.#serving;
   }
 
-  async #start({ options, found, id, size, isFirst, isReplacement }: Start<ServeOptions>): Promise<Listening> {
+  /** One that comes while this starts is taken when it has. */
+  #useCertificate(tls: TlsFiles): void {
+    this.#tls = tls;
+    this.#serving?.service.useCertificate(tls);
+  }
+
+  async #start({ options, tls, found, id, size, isFirst, isReplacement }: Start<ServeOptions>): Promise<Listening> {
     this.#log = numbered(this.#log, id);
     if (found !== undefined) this.#config = this.#prepare(found);
     const serving = await openServing(options, {
@@ -130,6 +140,8 @@ class ServingWorker {
     this.#timer = setInterval(() => this.#tellCounts(), COUNTED_EVERY_MS).unref();
     // A config may have come while it started.
     serving.service.limits.replace(this.#config);
+    const certificate = this.#tls ?? tls;
+    if (certificate !== undefined) serving.service.useCertificate(certificate);
     return serving.listening;
   }
 
@@ -150,7 +162,7 @@ class ServingWorker {
 
   /** Answered when nothing is left; the store stays open until nobody needs it. */
   #drain(timeoutMs: number): Promise<void> {
-    const { service, lab, endRecord } = this.#here();
+    const { service, lab, endTelemetry } = this.#here();
     return new Promise((resolve) => {
       const drained = service.drain(timeoutMs, () => {
         resolve();
@@ -159,7 +171,7 @@ class ServingWorker {
       void drained.then(async () => {
         clearInterval(this.#timer);
         lab?.close();
-        await endRecord();
+        await endTelemetry();
         cluster.worker?.disconnect();
       });
     });

@@ -6,3 +6,10 @@ export interface TlsFiles {
   /** Whoever has no certificate of this authority is not let in. Default: everyone is. */
   readonly clientCa?: string | undefined;
 }
+
+/** Where they are. */
+export interface TlsPaths {
+  readonly cert: string;
+  readonly key: string;
+  readonly clientCa?: string | undefined;
+}

@@ -11,8 +11,9 @@ import { policyText } from '../files/policy-text.ts';
 import type { FormatOptions } from '../logs/recognize.ts';
 import type { RowColumns } from '../logs/rows.ts';
 import type { ConfigScenario } from './config-scenario.ts';
+import { findLogs } from './open-logs.ts';
 import { type ParseOptions, type Parser, parserHere, parserPool } from './parsers.ts';
-import { findLogs, type ReadOptions, type ReadResult, readLogs } from './read-logs.ts';
+import { type ReadOptions, type ReadResult, readLogs } from './read-logs.ts';
 
 /** How logs are read. */
 export interface LogOptions extends FormatOptions, ReadOptions {
@@ -62,6 +63,8 @@ export interface BacktestReport extends TrafficReport {
   readonly window: number;
   /** The reading was ended before the end of the logs. */
   readonly isInterrupted: boolean;
+  /** Sentences about logs that were not read, or not to their end. */
+  readonly notes: readonly string[];
 }
 
 export const DEFAULT_WINDOW_MS = 5 * 60_000;
@@ -75,7 +78,7 @@ export const DEFAULT_WINDOW_MS = 5 * 60_000;
  */
 export async function backtest(paths: readonly string[], options: BacktestOptions = {}): Promise<BacktestReport> {
   const { policies = [], config, onDenied, bounds = true } = options;
-  const names = await findLogs(paths);
+  const found = await findLogs(paths);
   const denied: OnDenied | undefined =
     onDenied &&
     ((rows, row, retryAfter, policy) => onDenied({ policy, retryAfter: retryAfter / 1e6, line: rows.lines![row]! }));
@@ -91,7 +94,11 @@ export async function backtest(paths: readonly string[], options: BacktestOption
   try {
     const takers = all.flatMap(scenariosOf);
     const replay = new Replay({ window: (options.window ?? DEFAULT_WINDOW_MS) * 1e3, has, takers });
-    const read = await readLogs(names, options.input, parser, replay, options);
+    // Bounds are for logs of whole seconds.
+    const onFractions = (): void => {
+      replay.takers = all.map(({ scenario }) => scenario);
+    };
+    const read = await readLogs(found, options.input, parser, replay, { ...options, onFractions });
     const shown = read.isWholeSeconds ? all : all.map((each) => ({ ...each, bounds: undefined }));
     return { ...trafficReport(replay, parser.tables, shown), ...headOf(read, replay, options) };
   } finally {
@@ -130,5 +137,6 @@ export function headOf(read: ReadResult, replay: Replay, { window }: LogOptions)
     isWholeSeconds: read.isWholeSeconds && replay.requests > 0,
     window: (window ?? DEFAULT_WINDOW_MS) / 1e3,
     isInterrupted: read.isInterrupted,
+    notes: read.notes,
   };
 }

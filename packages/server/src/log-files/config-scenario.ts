@@ -3,9 +3,9 @@
  * attempt. What a log does not say (most headers, claims of tokens) a rule does not see.
  */
 import type { RequestView } from 'sluice/http';
-import { type Rule, Step } from 'sluice/store';
+import { Step } from 'sluice/store';
 import type { Reported } from '../backtest/report.ts';
-import { noCounts, type OnDenied, type Scenario, triableRule } from '../backtest/scenario.ts';
+import { noCounts, type OnDenied, type Scenario } from '../backtest/scenario.ts';
 import { Flow } from '../backtest/tally.ts';
 import { applyRules, type Spend, spendsOfAll } from '../config/apply-rules.ts';
 import type { Config } from '../config/config.ts';
@@ -15,18 +15,7 @@ import type { LineFormat } from '../logs/line-format.ts';
 import { addressName } from '../logs/log-keys.ts';
 import { hasField, MOST_ROUTES, type SpendReader } from '../logs/request-reader.ts';
 import type { RowBuffer } from '../logs/rows.ts';
-
-/** One state to spend from. */
-interface StateSpend {
-  readonly rule: Rule;
-  readonly state: number;
-  readonly cost: number;
-  readonly policy: number;
-  readonly isShadow: boolean;
-  readonly step: Step;
-}
-
-type Held = { numbers: Float64Array | undefined; list: number[] | undefined };
+import { SpendLists } from './spend-lists.ts';
 
 /** Lines with a path or a key that the service would answer with 400. */
 const UNREADABLE = -2;
@@ -36,14 +25,12 @@ const UNLIMITED = -1;
 export class ConfigScenario {
   readonly reader: SpendReader;
   readonly #config: Config;
-  readonly #lists: (readonly StateSpend[])[] = [];
-  readonly #listIds = new Map<string, number>();
-  readonly #stateIds = new Map<string, number>();
-  readonly #states: Held[] = [];
+  readonly #spends: SpendLists;
   readonly #policies: ConfigPolicy[] = [];
 
   constructor(config: Config) {
     this.#config = config;
+    this.#spends = new SpendLists(config);
     this.reader = {
       fields: (format) => fieldsFor(config, format),
       numberOf: (textOf, time) => this.#numberOf(textOf, time),
@@ -53,7 +40,7 @@ export class ConfigScenario {
 
   /** The config as a whole, and each policy of it. */
   reported(onDenied?: OnDenied): Reported[] {
-    const whole = new WholeConfig(this.#lists, this.#states, this.#policies, onDenied);
+    const whole = new WholeConfig(this.#spends, this.#policies, onDenied);
     return [{ scenario: whole }, ...this.#policies.map((scenario) => ({ scenario }))];
   }
 
@@ -68,30 +55,7 @@ export class ConfigScenario {
       if (error instanceof UnreadablePath) return UNREADABLE;
       throw error;
     }
-    return spends.length === 0 ? UNLIMITED : this.#listOf(spends);
-  }
-
-  #listOf(spends: readonly Spend[]): number {
-    const text = JSON.stringify(spends.map(({ key, policy, cost }) => [key, policy, cost]));
-    const known = this.#listIds.get(text);
-    if (known !== undefined) return known;
-    const id = this.#lists.length;
-    this.#lists.push(spends.map((spend) => this.#stateSpend(spend)));
-    this.#listIds.set(text, id);
-    return id;
-  }
-
-  #stateSpend({ key, policy, cost }: Spend): StateSpend {
-    const place = JSON.stringify([policy.name, key]);
-    let state = this.#stateIds.get(place);
-    if (state === undefined) {
-      state = this.#states.length;
-      this.#states.push({ numbers: undefined, list: undefined });
-      this.#stateIds.set(place, state);
-    }
-    const isShadow = this.#config.policies.get(policy.name)?.shadow === true;
-    const index = this.#policies.findIndex(({ name }) => name === policy.name);
-    return { rule: triableRule(policy), state, cost, policy: index, isShadow, step: new Step() };
+    return spends.length === 0 ? UNLIMITED : this.#spends.numberOf(spends);
   }
 }
 
@@ -168,20 +132,15 @@ class ConfigPolicy implements Scenario {
 }
 
 class WholeConfig extends ConfigPolicy {
-  readonly #lists: readonly (readonly StateSpend[])[];
-  readonly #states: readonly Held[];
+  readonly #spends: SpendLists;
   readonly #policies: readonly ConfigPolicy[];
   readonly #onDenied: OnDenied | undefined;
+  /** One for each place in a list. */
+  readonly #steps: Step[] = [];
 
-  constructor(
-    lists: readonly (readonly StateSpend[])[],
-    states: readonly Held[],
-    policies: readonly ConfigPolicy[],
-    onDenied: OnDenied | undefined,
-  ) {
+  constructor(spends: SpendLists, policies: readonly ConfigPolicy[], onDenied: OnDenied | undefined) {
     super('the whole config');
-    this.#lists = lists;
-    this.#states = states;
+    this.#spends = spends;
     this.#policies = policies;
     this.#onDenied = onDenied;
   }
@@ -192,22 +151,29 @@ class WholeConfig extends ConfigPolicy {
       const spends = rows.spends![row]!;
       if (spends === UNREADABLE) this.#deny(rows, row, Number.POSITIVE_INFINITY, 'no key');
       else if (spends === UNLIMITED) this.allow(rows.times[row]!, 1, 0);
-      else this.#attempt(rows, row, this.#lists[spends]!);
+      else this.#attempt(rows, row, spends);
     }
   }
 
   /** All or nothing, but for shadows: they count alone, and never deny. */
-  #attempt(rows: RowBuffer, row: number, spends: readonly StateSpend[]): void {
+  #attempt(rows: RowBuffer, row: number, list: number): void {
     const now = rows.times[row]!;
-    for (const spend of spends) {
-      const held = this.#states[spend.state]!;
-      spend.rule.transition(spend.rule.width === 0 ? held.list : held.numbers, now, spend.cost, spend.step);
+    const spends = this.#spends;
+    const count = spends.count(list);
+    let fits = true;
+    for (let place = 0; place < count; place += 1) {
+      this.#steps[place] ??= new Step();
+      const step = this.#steps[place]!;
+      const { rule, cost, isShadow } = spends.kind(list, place);
+      rule.transition(spends.states.read(spends.state(list, place), rule), now, cost, step);
+      if (!isShadow && !step.allowed) fits = false;
     }
-    const fits = spends.every(({ isShadow, step }) => isShadow || step.allowed);
     let [longest, by, delay] = [-1, 0, 0];
-    for (const { rule, state, cost, policy, isShadow, step } of spends) {
+    for (let place = 0; place < count; place += 1) {
+      const step = this.#steps[place]!;
+      const { rule, cost, policy, isShadow } = spends.kind(list, place);
       const isSpent = isShadow ? step.allowed : fits;
-      if (step.writes && (isSpent || !step.allowed)) this.#write(state, rule, step);
+      if (step.writes && (isSpent || !step.allowed)) spends.states.write(spends.state(list, place), rule, step);
       if (step.allowed && isSpent) this.#policies[policy]!.allow(now, cost, step.delay);
       if (!step.allowed) this.#policies[policy]!.deny(rows.clients[row]!, routeOf(rows, row), cost, step.retryAfter);
       if (!isShadow) delay = Math.max(delay, step.delay);
@@ -215,15 +181,6 @@ class WholeConfig extends ConfigPolicy {
     }
     if (fits) this.allow(now, 1, delay);
     else this.#deny(rows, row, longest, this.#policies[by]!.name);
-  }
-
-  #write(state: number, rule: Rule, step: Step): void {
-    const held = this.#states[state]!;
-    if (rule.width === 0) held.list = rule.write!(held.list, step);
-    else {
-      held.numbers ??= new Float64Array(4);
-      held.numbers.set(step.next);
-    }
   }
 
   #deny(rows: RowBuffer, row: number, retryAfter: number, by: string): void {

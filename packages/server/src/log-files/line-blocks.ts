@@ -5,18 +5,26 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { PassThrough, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { FormatError } from '../logs/line-format.ts';
+import { packingOf, unreadable } from '../logs/packings.ts';
 import { MOST_LINE_BYTES } from '../logs/request-reader.ts';
 
 const BLOCK_BYTES = 1 << 20;
+/** What a worker reads at a time. */
+export const PART_BYTES = 1 << 21;
 const NEWLINE = 10;
 
 /** One log. */
 export interface LogSource {
   readonly name: string;
+  /** The file, when its bytes are the log as it stands: then others can read parts of it too. */
+  readonly file: string | undefined;
   /** Bytes on the disk; undefined when nobody knows, as of standard input. */
   readonly size: number | undefined;
   /** Bytes read so far, of those. */
   readonly position: number;
+  /** Why it ended before its end. */
+  readonly problem: string | undefined;
   /** Whole lines; undefined at the end. They are good until the next call. */
   next(): Promise<Uint8Array | undefined>;
   close(): Promise<void>;
@@ -33,11 +41,19 @@ interface ByteSource {
 /** A file of any size, packed or not. */
 export async function openFile(name: string): Promise<LogSource> {
   const handle = await open(name);
-  const { size } = await handle.stat();
-  const start = new Uint8Array(2);
-  await handle.read(start, 0, 2, 0);
-  const isPacked = start[0] === 0x1f && start[1] === 0x8b;
-  return new LineBlocks(name, size, isPacked ? packedFile(handle) : plainFile(handle));
+  const stats = await handle.stat();
+  // A pipe has a name too, and can be read only once.
+  if (!stats.isFile()) return openStream(name, handle.createReadStream());
+  const { size } = stats;
+  const start = new Uint8Array(8);
+  await handle.read(start, 0, start.length, 0);
+  const packing = packingOf(start);
+  if (packing !== undefined && packing !== 'gzip') {
+    await handle.close();
+    throw new FormatError(`${unreadable(packing, name)} | sluice backtest - ...`);
+  }
+  if (packing === 'gzip') return new LineBlocks(name, size, packedFile(handle));
+  return new LineBlocks(name, size, plainFile(handle), name);
 }
 
 /** Standard input, or whatever else flows. */
@@ -84,8 +100,10 @@ function unpacked(stream: Readable): Readable {
     const first = stream.read() as Buffer | null;
     if (first === null) return void stream.pipe(out);
     stream.unshift(first);
-    const isPacked = first[0] === 0x1f && first[1] === 0x8b;
-    if (!isPacked) return void stream.pipe(out);
+    const packing = packingOf(first);
+    if (packing === undefined) return void stream.pipe(out);
+    if (packing !== 'gzip')
+      return void out.destroy(new FormatError(`${unreadable(packing, 'FILE')} | sluice backtest - ...`));
     const unpacking = stream.pipe(createGunzip());
     unpacking.on('error', (error) => out.destroy(error));
     return void unpacking.pipe(out);
@@ -123,6 +141,8 @@ function streamed(stream: Readable): ByteSource {
 class LineBlocks implements LogSource {
   readonly name: string;
   readonly size: number | undefined;
+  readonly file: string | undefined;
+  problem: string | undefined;
   readonly #source: ByteSource;
   #buffer: Uint8Array = Buffer.allocUnsafeSlow(BLOCK_BYTES + MOST_LINE_BYTES + 1);
   /** What is there of a line whose end was not yet read. */
@@ -132,8 +152,9 @@ class LineBlocks implements LogSource {
   #isSkipping = false;
   #isOver = false;
 
-  constructor(name: string, size: number | undefined, source: ByteSource) {
+  constructor(name: string, size: number | undefined, source: ByteSource, file?: string) {
     this.name = name;
+    this.file = file;
     this.size = size;
     this.#source = source;
   }
@@ -147,7 +168,7 @@ class LineBlocks implements LogSource {
     buffer.copyWithin(0, this.#rest, this.#length);
     let length = this.#length - this.#rest;
     while (!this.#isOver) {
-      const read = await this.#source.read(buffer, length);
+      const read = await this.#read(length);
       if (read === 0) {
         this.#isOver = true;
         break;
@@ -162,6 +183,17 @@ class LineBlocks implements LogSource {
       if (length >= BLOCK_BYTES) break;
     }
     return this.#block(length);
+  }
+
+  /** What is packed and cut off counts up to there. */
+  async #read(offset: number): Promise<number> {
+    try {
+      return await this.#source.read(this.#buffer, offset);
+    } catch (error) {
+      if (!String((error as NodeJS.ErrnoException).code).startsWith('Z_')) throw error;
+      this.problem = `it cannot be unpacked to its end (${(error as Error).message}). What was read until there counts.`;
+      return 0;
+    }
   }
 
   #block(length: number): Uint8Array | undefined {

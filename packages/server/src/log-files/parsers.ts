@@ -1,6 +1,6 @@
 /** Who reads blocks: this thread, or several workers whose rows come back in order. */
 import { Worker } from 'node:worker_threads';
-import type { KeyTable } from '../logs/key-table.ts';
+import { type KeyTable, PACKED, wider } from '../logs/key-table.ts';
 import type { FirstLines } from '../logs/known-formats.ts';
 import type { LineFormat } from '../logs/line-format.ts';
 import { planFor } from '../logs/log-keys.ts';
@@ -20,21 +20,17 @@ export interface ParseOptions extends FormatOptions {
   readonly where?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A block, and what its numbers mean here, where they are those of a worker. */
-export interface ReadBlock extends ParsedBlock {
-  readonly clientIds?: Int32Array | undefined;
-  readonly routeIds?: Int32Array | undefined;
-}
-
 /** Reads blocks of several logs. */
 export interface Parser {
   readonly tables: Tables;
   /** How many blocks may be on their way. */
   readonly depth: number;
-  /** A further log, by its number and its first lines. Throws a `FormatError`. */
-  open(log: number, lines: FirstLines): LineFormat;
+  /** A further log, by its number and its first lines; `file` is where others can read it too. Throws a `FormatError`. */
+  open(log: number, lines: FirstLines, file: string | undefined): LineFormat;
   /** With a depth of 1 the answer is good until the next call. */
-  parse(log: number, bytes: Uint8Array): Promise<ReadBlock>;
+  parse(log: number, bytes: Uint8Array): Promise<ParsedBlock>;
+  /** The lines of a file that begin in a part of it; undefined when this one reads no files. */
+  readonly parsePart?: ((log: number, start: number, end: number) => Promise<ParsedBlock>) | undefined;
   close(): Promise<void>;
 }
 
@@ -62,8 +58,9 @@ export type ToWorker =
       readonly log: number;
       readonly lines: FirstLines;
       readonly options: ParseOptions;
-      readonly seed: number;
+      readonly file: string | undefined;
     }
+  | { readonly kind: 'part'; readonly log: number; readonly start: number; readonly end: number }
   | { readonly kind: 'block'; readonly log: number; readonly bytes: Uint8Array };
 
 export interface FromWorker extends ParsedBlock {
@@ -84,19 +81,17 @@ export function parserPool(size: number, options: ParseOptions, seed: number): P
   const tables = newTables(seed);
   const workers = Array.from({ length: size }, () => new ParseWorker(tables));
   let turn = 0;
+  const next = (): ParseWorker => workers[turn++ % size]!;
   return {
     tables,
-    depth: size + 1,
-    open(log, lines) {
+    depth: size * 2,
+    open(log, lines, file) {
       const format = formatOf(lines, options);
-      for (const worker of workers) worker.post({ kind: 'open', log, lines, options, seed });
+      for (const worker of workers) worker.post({ kind: 'open', log, lines, options, file });
       return format;
     },
-    parse(log, bytes) {
-      const worker = workers[turn % size]!;
-      turn += 1;
-      return worker.parse(log, bytes);
-    },
+    parse: (log, bytes) => next().parse(log, bytes),
+    parsePart: (log, start, end) => next().parsePart(log, start, end),
     async close() {
       await Promise.all(workers.map((worker) => worker.close()));
     },
@@ -105,8 +100,7 @@ export function parserPool(size: number, options: ParseOptions, seed: number): P
 
 /** Numbers of a worker, as they are called here. */
 class NumberMap {
-  ids = new Int32Array(1024);
-  #known = 0;
+  #ids = new Int32Array(1024);
   readonly #table: KeyTable;
   readonly #most: number;
 
@@ -116,20 +110,25 @@ class NumberMap {
   }
 
   add({ from, bytes, ends }: NewTexts): void {
-    this.#known = from;
-    const needed = this.#known + ends.length;
-    if (needed > this.ids.length) {
-      const wide = new Int32Array(Math.max(needed, this.ids.length * 2));
-      wide.set(this.ids);
-      this.ids = wide;
-    }
+    const table = this.#table;
+    const needed = from + ends.length;
+    if (needed > this.#ids.length) this.#ids = wider(this.#ids, Math.max(needed, this.#ids.length * 2));
     let start = 0;
-    for (const end of ends) {
-      const table = this.#table;
+    for (const [index, end] of ends.entries()) {
       const id = table.size < this.#most ? table.idOf(bytes, start, end) : table.find(bytes, start, end);
-      this.ids[this.#known] = id < 0 ? OTHER_ROUTES : id;
-      this.#known += 1;
+      this.#ids[from + index] = id < 0 ? OTHER_ROUTES : id;
       start = end;
+    }
+  }
+
+  /** Numbers in place; addresses get theirs here. */
+  translate(column: Int32Array, addresses?: Int32Array): void {
+    const ids = this.#ids;
+    const table = this.#table;
+    for (let row = 0; row < column.length; row += 1) {
+      const id = column[row]!;
+      if (id >= 0) column[row] = ids[id]!;
+      else if (id === PACKED) column[row] = table.idOfAddress(addresses![row]!);
     }
   }
 }
@@ -139,33 +138,43 @@ class ParseWorker {
   readonly #worker = new Worker(PARSE_WORKER_FILE, { resourceLimits: { maxYoungGenerationSizeMb: 4 } });
   readonly #clients: NumberMap;
   readonly #routes: NumberMap;
-  readonly #waiting: { resolve(block: ReadBlock): void; reject(error: Error): void }[] = [];
+  readonly #waiting: { resolve(block: ParsedBlock): void; reject(error: Error): void }[] = [];
 
   constructor(tables: Tables) {
     this.#clients = new NumberMap(tables.clients);
     this.#routes = new NumberMap(tables.routes, OTHER_ROUTES);
-    // The number of all further routes is the same everywhere.
     this.#worker.on('message', (answer: FromWorker) => this.#waiting.shift()!.resolve(this.#translated(answer)));
     this.#worker.on('error', (error) => {
       for (const { reject } of this.#waiting.splice(0)) reject(error);
     });
   }
 
-  #translated(answer: FromWorker): ReadBlock {
+  #translated(answer: FromWorker): ParsedBlock {
+    const { rows } = answer;
     this.#clients.add(answer.clients);
     this.#routes.add(answer.routes);
-    return { ...answer, clientIds: this.#clients.ids, routeIds: this.#routes.ids };
+    this.#clients.translate(rows.clients, rows.addresses);
+    if (rows.routes !== undefined) this.#routes.translate(rows.routes);
+    return answer;
   }
 
   post(message: ToWorker, transfer: readonly ArrayBuffer[] = []): void {
     this.#worker.postMessage(message, transfer as ArrayBuffer[]);
   }
 
-  parse(log: number, bytes: Uint8Array): Promise<ReadBlock> {
+  parse(log: number, bytes: Uint8Array): Promise<ParsedBlock> {
     const copy = new Uint8Array(bytes);
+    return this.#ask({ kind: 'block', log, bytes: copy }, [copy.buffer]);
+  }
+
+  parsePart(log: number, start: number, end: number): Promise<ParsedBlock> {
+    return this.#ask({ kind: 'part', log, start, end });
+  }
+
+  #ask(message: ToWorker, transfer: readonly ArrayBuffer[] = []): Promise<ParsedBlock> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
-      this.post({ kind: 'block', log, bytes: copy }, [copy.buffer]);
+      this.post(message, transfer);
     });
   }
 

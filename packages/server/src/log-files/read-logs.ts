@@ -1,13 +1,14 @@
 /** All logs of a run, merged by time, into a replay. */
-import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Replay } from '../backtest/replay.ts';
-import { FormatError, type LineFormat, textOf } from '../logs/line-format.ts';
-import { FIRST_LINES } from '../logs/recognize.ts';
+import { FormatError } from '../logs/line-format.ts';
+import type { ParsedBlock } from '../logs/parse-block.ts';
+import type { FormatOptions } from '../logs/recognize.ts';
 import type { BadLine, LineCounts } from '../logs/request-reader.ts';
-import { type LogSource, openFile, openStream } from './line-blocks.ts';
-import type { Parser, ReadBlock } from './parsers.ts';
+import { RowBuffer } from '../logs/rows.ts';
+import { openFile, PART_BYTES } from './line-blocks.ts';
+import { type FoundLog, linesOf, lookAt, type OpenLog } from './open-logs.ts';
+import type { Parser } from './parsers.ts';
 
 /** How far the reading is. */
 export interface Progress {
@@ -20,6 +21,8 @@ export interface Progress {
 /** What goes on while logs are read. */
 export interface ReadOptions {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** Called once, when a time has a fraction of a second. */
+  readonly onFractions?: (() => void) | undefined;
   /** Ends the reading; what was read until then counts. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -32,123 +35,131 @@ export interface ReadResult {
   /** Whether all times are whole seconds. */
   readonly isWholeSeconds: boolean;
   readonly isInterrupted: boolean;
+  /** Sentences about logs that were not read, or not to their end. */
+  readonly notes: readonly string[];
 }
 
 /** Bad lines that are shown, of all logs together. */
 const MOST_SHOWN = 5;
 
-/** A folder stands for the files in it, and in the folders in it; `-` is standard input. */
-export async function findLogs(paths: readonly string[]): Promise<readonly string[]> {
-  const found = await Promise.all(
-    paths.map(async (path) => {
-      if (path === '-' || !(await stat(path)).isDirectory()) return [path];
-      const entries = await readdir(path, { recursive: true, withFileTypes: true });
-      const files = entries.filter((entry) => entry.isFile() && !entry.name.startsWith('.'));
-      const names = files.map((entry) => join(entry.parentPath ?? entry.path, entry.name)).sort();
-      if (names.length === 0) throw new FormatError(`${path}: the folder has no files`);
-      return names;
-    }),
-  );
-  return found.flat();
-}
-
-/** One log on its way. */
-interface OpenLog {
-  readonly source: LogSource;
-  readonly number: number;
-  format: LineFormat | undefined;
-  readonly blocks: Promise<ReadBlock>[];
-  isOver: boolean;
-  /** Lines before the block that comes next. */
-  lines: number;
-}
-
+/** Reads logs into a replay, the one that is furthest behind first. */
 export async function readLogs(
-  names: readonly string[],
+  found: readonly FoundLog[],
   input: Readable | undefined,
   parser: Parser,
   replay: Replay,
-  options: ReadOptions = {},
+  options: ReadOptions & FormatOptions = {},
 ): Promise<ReadResult> {
-  const logs: OpenLog[] = [];
+  const notes: string[] = [];
+  const { format, fields } = options;
+  const addSource = (from: number): number => replay.sorter.open(from);
+  const logs = await lookAt(found, { input, notes, addSource, format: { format, fields } });
   try {
-    for (const name of names) logs.push(await openLog(name, input, replay));
-    return await readAll(logs, parser, replay, options);
+    return await readAll(logs, notes, parser, replay, options);
   } finally {
-    await Promise.all(logs.map(({ source }) => source.close()));
+    await Promise.all(logs.map(({ source }) => source?.close()));
   }
-}
-
-async function openLog(name: string, input: Readable | undefined, replay: Replay): Promise<OpenLog> {
-  const source = name === '-' ? openStream('standard input', input!) : await openFile(name);
-  return { source, number: replay.sorter.open(), format: undefined, blocks: [], isOver: false, lines: 0 };
 }
 
 async function readAll(
   logs: readonly OpenLog[],
+  notes: string[],
   parser: Parser,
   replay: Replay,
-  { onProgress, signal }: ReadOptions,
+  { onProgress, onFractions, signal }: ReadOptions,
 ): Promise<ReadResult> {
   const counts: LineCounts = { lines: 0, skipped: 0, bad: 0 };
   const badLines: (BadLine & { file: string })[] = [];
   let hasFractions = false;
-  const sizes = logs.map(({ source }) => source.size);
+  const sizes = logs.map((log) => log.size);
   const size = sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, each) => sum + each!, 0);
   for (let behind = replay.sorter.behind; behind >= 0 && signal?.aborted !== true; behind = replay.sorter.behind) {
     const log = logs[behind]!;
     const block = await nextBlock(log, parser);
     if (block === undefined) {
+      if (log.source?.problem !== undefined) notes.push(`${log.name}: ${log.source.problem}`);
+      await log.source?.close();
+      log.source = undefined;
       replay.sorter.close(behind);
       continue;
     }
+    if (block.hasFractions && !hasFractions) onFractions?.();
     hasFractions ||= block.hasFractions;
     for (const bad of block.badLines) {
-      if (badLines.length < MOST_SHOWN) badLines.push({ ...bad, line: bad.line + log.lines, file: log.source.name });
+      if (badLines.length < MOST_SHOWN) badLines.push({ ...bad, line: bad.line + log.lines, file: log.name });
     }
     log.lines += block.counts.lines;
     counts.lines += block.counts.lines;
     counts.skipped += block.counts.skipped;
     counts.bad += block.counts.bad;
-    replay.push(behind, block.rows, parser.tables.clients.size, block.clientIds, block.routeIds);
-    onProgress?.({ lines: counts.lines, bytes: logs.reduce((sum, { source }) => sum + source.position, 0), size });
+    replay.push(behind, block.rows, parser.tables.clients.size);
+    onProgress?.({ lines: counts.lines, bytes: logs.reduce((sum, { position }) => sum + position, 0), size });
   }
   const isInterrupted = signal?.aborted === true;
   for (const log of logs) replay.sorter.close(log.number);
   replay.end();
-  const read = logs.flatMap(({ source, format }) =>
-    format === undefined ? [] : [{ file: source.name, format: format.about }],
-  );
-  return { counts, badLines, logs: read, isWholeSeconds: !hasFractions, isInterrupted };
+  const read = logs.flatMap(({ name, format }) => (format === undefined ? [] : [{ file: name, format: format.about }]));
+  return { counts, badLines, logs: read, isWholeSeconds: !hasFractions, isInterrupted, notes };
 }
 
 /** The oldest block on its way; as many as the parser takes are sent after it. */
-async function nextBlock(log: OpenLog, parser: Parser): Promise<ReadBlock | undefined> {
+async function nextBlock(log: OpenLog, parser: Parser): Promise<ParsedBlock | undefined> {
   while (!log.isOver && log.blocks.length < parser.depth) {
-    const bytes = await log.source.next();
-    if (bytes === undefined) {
-      log.isOver = true;
-      break;
-    }
-    log.format ??= named(log, () => parser.open(log.number, linesOf(bytes)));
-    log.blocks.push(parser.parse(log.number, bytes));
+    if (log.next >= 0) sendPart(log, parser);
+    else await sendBlock(log, parser);
   }
-  return log.blocks.shift();
+  const block = await log.blocks.shift();
+  const ahead = log.next < 0 ? 0 : log.blocks.length * PART_BYTES;
+  log.position = Math.max(0, log.next < 0 ? (log.source?.position ?? 0) : log.next - ahead);
+  return block;
 }
 
-function named<T>(log: OpenLog, task: () => T): T {
+async function sendBlock(log: OpenLog, parser: Parser): Promise<void> {
+  log.source ??= await openFile(log.name);
+  const bytes = await log.source.next();
+  if (bytes === undefined) {
+    log.isOver = true;
+    return;
+  }
+  if (log.format === undefined) {
+    const lines = linesOf(bytes);
+    if (lines.length === 0) {
+      log.blocks.push(Promise.resolve(emptyBlock(bytes)));
+      return;
+    }
+    const { file } = log.source;
+    log.format = named(log.name, () => parser.open(log.number, lines, file));
+    // The rest of the file is read by those who parse it.
+    if (file !== undefined && parser.parsePart !== undefined && log.lines === 0 && log.blocks.length === 0) {
+      log.next = 0;
+      return;
+    }
+  }
+  log.blocks.push(parser.parse(log.number, bytes));
+}
+
+function named<T>(name: string, task: () => T): T {
   try {
     return task();
   } catch (error) {
-    throw error instanceof FormatError ? new FormatError(`${log.source.name}: ${error.message}`) : error;
+    throw error instanceof FormatError ? new FormatError(`${name}: ${error.message}`) : error;
   }
 }
 
-const FIRST_BYTES = 1 << 18;
+/** Lines that say nothing. */
+function emptyBlock(bytes: Uint8Array): ParsedBlock {
+  const rows = new RowBuffer({ routes: false, costs: false, spends: false, lines: false });
+  let lines = 0;
+  for (const byte of bytes) if (byte === NEWLINE) lines += 1;
+  return { rows, counts: { lines, skipped: lines, bad: 0 }, badLines: [], hasFractions: false };
+}
 
-function linesOf(bytes: Uint8Array): string[] {
-  const text = textOf(bytes, 0, Math.min(bytes.length, FIRST_BYTES));
-  const lines = text.split(/\r?\n/);
-  if (bytes.length > FIRST_BYTES || text.endsWith('\n')) lines.pop();
-  return lines.slice(0, FIRST_LINES);
+const NEWLINE = 10;
+
+/** The parser reads the file itself: it is told which part is next. */
+function sendPart(log: OpenLog, parser: Parser): void {
+  const end = Math.min(log.next + PART_BYTES, log.size!);
+  log.isOver = end === log.size;
+  if (end > log.next) log.blocks.push(parser.parsePart!(log.number, log.next, end));
+  log.next = end;
 }

@@ -1,5 +1,6 @@
 /** A report as one page: everything in it, nothing fetched, charts that say their numbers under the pointer. */
 import type { PolicyReport } from '../backtest/report.ts';
+import { exactTime } from '../files/time-text.ts';
 import type { BacktestReport } from './backtest.ts';
 
 const WIDTH = 960;
@@ -45,7 +46,8 @@ function summary(report: BacktestReport): string {
     text(policy.peakSecond.units),
     text(policy.peakMinute.units),
   ]);
-  return `<p>${text(requests)} requests from ${text(clients)} clients. ${period} ${text(lines.lines)} lines, ${text(lines.bad)} of them not readable.${late}${whole}
+  const notes = report.notes.map((note) => `<p>${text(note)}</p>`).join('');
+  return `${notes}<p>${text(requests)} requests from ${text(clients)} clients. ${period} ${text(lines.lines)} lines, ${text(lines.bad)} of them not readable.${late}${whole}
 ${report.isInterrupted ? '<strong>The reading was interrupted.</strong>' : ''}</p>
 ${table(
   ['policy', 'allowed', 'denied', 'delayed', 'clients denied', 'peak a second', 'peak a minute'],
@@ -60,14 +62,18 @@ function section(policy: PolicyReport, report: BacktestReport): string {
   const clients = policy.mostDenied.map(({ key, denied, requests }) => [text(key), text(denied), text(requests)]);
   const routes = policy.routes.map(({ route, denied, requests }) => [text(route), text(denied), text(requests)]);
   const { bounds } = policy;
-  const between =
+  const told =
     typeof bounds === 'object'
-      ? `<p>With true times instead of whole seconds it denies ${text(bounds.denied[0])} to ${text(bounds.denied[1])} requests and ${text(bounds.clientsDenied[0])} to ${text(bounds.clientsDenied[1])} clients.</p>`
+      ? `<p>With true times instead of whole seconds it denies ${between(bounds.denied)} requests and ${between(bounds.clientsDenied)} of the clients.</p>`
       : '';
-  return `<section><h2>${text(policy.name)}</h2>${between}
+  return `<section><h2>${text(policy.name)}</h2>${told}
 ${chart(report, policy)}
 <div class="pair">${clients.length === 0 ? '<p>Nobody is denied.</p>' : table(['most denied clients', 'denied', 'of'], clients)}
 ${routes.length === 0 ? '' : table(['most denied paths', 'denied', 'of'], routes)}</div></section>`;
+}
+
+function between([least, most]: readonly [number, number]): string {
+  return least === most ? text(least) : `${text(least)} to ${text(most)}`;
 }
 
 /** Bars of what came, and of what is allowed before them. */
@@ -82,10 +88,12 @@ function chart({ course }: BacktestReport, policy: PolicyReport): string {
       : `<rect class="${kind}" x="${(index * width).toFixed(2)}" y="${(HEIGHT - height).toFixed(2)}" width="${Math.max(0.5, width - 0.3).toFixed(2)}" height="${height.toFixed(2)}"/>`;
   };
   const data = JSON.stringify({ start, step, came, allowed: policy.course });
-  return `<figure><figcaption>Units in steps of ${text(step)} s: what came, and what is allowed of it</figcaption>
+  const end = start + Math.max(0, came.length - 1) * step;
+  return `<figure><figcaption><span class="key allowed-key"></span>allowed <span class="key came-key"></span>denied. A bar is ${text(exactTime(step * 1e3))}, the highest ${text(most)}.</figcaption>
 <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="Course over time" data-course="${text(data)}">
 ${came.map((value, index) => bar(value, index, 'came')).join('')}${policy.course.map((value, index) => bar(value, index, 'allowed')).join('')}
-<rect class="pick" x="0" y="0" width="${width.toFixed(2)}" height="${HEIGHT}" visibility="hidden"/></svg></figure>`;
+<rect class="pick" x="0" y="0" width="${width.toFixed(2)}" height="${HEIGHT}" visibility="hidden"/></svg>
+<div class="ends"><span>${came.length === 0 ? '' : moment(start)}</span><span>${came.length === 0 ? '' : moment(end)} UTC</span></div></figure>`;
 }
 
 function badLines({ badLines: bad }: BacktestReport): string {
@@ -95,7 +103,7 @@ function badLines({ badLines: bad }: BacktestReport): string {
     text(reason),
     `<code>${text(shown)}</code>`,
   ]);
-  return `<section><h2>Lines that could not be read</h2>${table(['where', 'why', 'line'], rows)}</section>`;
+  return `<section class="bad"><h2>Lines that could not be read</h2>${table(['where', 'why', 'line'], rows)}</section>`;
 }
 
 function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -104,13 +112,14 @@ function table(titles: readonly string[], rows: readonly (readonly string[])[]):
   return `<table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`;
 }
 
-const STYLE = `:root{color-scheme:light dark;--ink:#1c2330;--paper:#fff;--line:#d8dde6;--came:#c9d3e3;--allowed:#2866d6}
-@media (prefers-color-scheme:dark){:root{--ink:#e6eaf2;--paper:#12161d;--line:#313a48;--came:#3c4759;--allowed:#6ea0ff}}
+const STYLE = `:root{color-scheme:light dark;--ink:#1c2330;--paper:#fff;--line:#d8dde6;--came:#e08a5a;--allowed:#2866d6}
+@media (prefers-color-scheme:dark){:root{--ink:#e6eaf2;--paper:#12161d;--line:#313a48;--came:#a65a2e;--allowed:#6ea0ff}}
 body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:1000px;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.4rem;overflow-wrap:anywhere}h2{font-size:1.1rem;margin-top:2rem}table{border-collapse:collapse;width:100%}
 th,td{border-bottom:1px solid var(--line);padding:.25rem .5rem;text-align:right;font-variant-numeric:tabular-nums}
-th:first-child,td:first-child{text-align:left;overflow-wrap:anywhere}svg{width:100%;height:${HEIGHT}px;border-bottom:1px solid var(--line)}
+th:first-child,td:first-child{text-align:left;overflow-wrap:anywhere}td:not(:first-child){white-space:nowrap}.bad td,.bad th{white-space:normal;text-align:left;overflow-wrap:anywhere}svg{width:100%;height:${HEIGHT}px;border-bottom:1px solid var(--line)}
 .came{fill:var(--came)}.allowed{fill:var(--allowed)}.pick{fill:none;stroke:var(--ink)}figure{margin:1rem 0}figcaption{font-size:.85rem}
+.ends{display:flex;justify-content:space-between;font-size:.85rem}.key{display:inline-block;width:.8em;height:.8em;margin:0 .3em 0 .8em}.allowed-key{background:var(--allowed);margin-left:0}.came-key{background:var(--came)}
 .pair{display:grid;gap:1rem;grid-template-columns:repeat(auto-fit,minmax(20rem,1fr));align-items:start}
 #tip{position:fixed;background:var(--ink);color:var(--paper);padding:.2rem .5rem;border-radius:4px;font-size:.85rem;pointer-events:none}`;
 

@@ -18,7 +18,8 @@ import { policyText } from '../files/policy-text.ts';
 import { wider } from '../logs/key-table.ts';
 import type { RowBuffer, RowColumns } from '../logs/rows.ts';
 import { type BacktestReport, DEFAULT_WINDOW_MS, headOf, type LogOptions, parserOf } from './backtest.ts';
-import { findLogs, readLogs } from './read-logs.ts';
+import { type FoundLog, findLogs } from './open-logs.ts';
+import { readLogs } from './read-logs.ts';
 
 /** What `suggest` takes besides the files. */
 export interface SuggestOptions extends LogOptions {
@@ -50,7 +51,7 @@ export interface SecondHalf {
 /** Limits that a log suggests, and what they would have meant. */
 export interface SuggestReport
   extends Omit<Suggested, 'suggestions'>,
-    Pick<BacktestReport, 'logs' | 'lines' | 'badLines' | 'isWholeSeconds' | 'window' | 'isInterrupted'> {
+    Pick<BacktestReport, 'logs' | 'lines' | 'badLines' | 'isWholeSeconds' | 'window' | 'isInterrupted' | 'notes'> {
   readonly requests: number;
   readonly suggestions: readonly Tried[];
 }
@@ -65,24 +66,24 @@ export interface SuggestReport
 export async function suggest(paths: readonly string[], options: SuggestOptions = {}): Promise<SuggestReport> {
   const { keep = 0.999, rates } = options;
   if (!(keep > 0 && keep <= 1)) throw new RangeError(`keep: expected a share above 0 and up to 1, got ${keep}`);
-  const names = await findLogs(paths);
+  const logs = await findLogs(paths);
   const choice = curveChoice((options.cost?.length ?? 0) > 0, rates);
   const curve = curveFor(choice);
-  const { replay, head } = await pass(names, options, () => [curve]);
+  const { replay, head } = await pass(logs, options, () => [curve]);
   const found = suggested(curve, choice, keep);
-  const isOnce = names.includes('-') || head.isInterrupted || replay.requests === 0;
+  const isOnce = logs.some(({ name }) => name === '-') || head.isInterrupted || replay.requests === 0;
   const tried = isOnce
     ? found.suggestions.map((each) => untried(each))
-    : await tryOut(names, options, found, choice, replay.requests);
+    : await tryOut(logs, options, found, choice, replay.requests);
   return { ...found, ...head, requests: replay.requests, suggestions: tried };
 }
 
-async function pass(names: readonly string[], options: LogOptions, takers: () => readonly RowTaker[]) {
+async function pass(logs: readonly FoundLog[], options: LogOptions, takers: () => readonly RowTaker[]) {
   const has: RowColumns = { routes: false, costs: (options.cost?.length ?? 0) > 0, spends: false, lines: false };
   const parser = parserOf(has, options);
   try {
     const replay = new Replay({ window: (options.window ?? DEFAULT_WINDOW_MS) * 1e3, has, takers: takers() });
-    const read = await readLogs(names, options.input, parser, replay, options);
+    const read = await readLogs(logs, options.input, parser, replay, options);
     return { replay, head: headOf(read, replay, options) };
   } finally {
     await parser.close();
@@ -95,7 +96,7 @@ function untried(suggestion: Suggestion): Tried {
 }
 
 async function tryOut(
-  names: readonly string[],
+  logs: readonly FoundLog[],
   options: SuggestOptions,
   found: Suggested,
   choice: CurveChoice,
@@ -103,7 +104,7 @@ async function tryOut(
 ): Promise<Tried[]> {
   const whole = found.suggestions.map(({ policy }) => new PolicyScenario(policy, policyText(policy)));
   const halves = new Halves(choice, found.keep, Math.floor(requests / 2));
-  const { replay } = await pass(names, { ...options, onProgress: undefined }, () => [...whole, halves]);
+  const { replay } = await pass(logs, { ...options, onProgress: undefined }, () => [...whole, halves]);
   const second = halves.results();
   return found.suggestions.map((suggestion, index) => ({
     ...suggestion,

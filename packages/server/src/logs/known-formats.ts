@@ -22,6 +22,10 @@ const ALB =
   '$type $time_iso8601 $elb $remote_addr $target_port $request_processing_time $request_time $response_processing_time $status ' +
   '$target_status_code $received_bytes $sent_bytes "$request" "$http_user_agent" $ssl_cipher $ssl_protocol $target_group_arn "$trace_id" "$host"';
 
+const ELB =
+  '$time_iso8601 $elb $remote_addr $backend_port $request_processing_time $request_time $response_processing_time $status ' +
+  '$backend_status_code $received_bytes $sent_bytes "$request" "$http_user_agent"';
+
 /** A template of text. */
 export function textFormat(name: string, about: string, setting: string, hasPort = false): LineFormat {
   const template = templateOf(setting);
@@ -29,14 +33,11 @@ export function textFormat(name: string, about: string, setting: string, hasPort
   return {
     name,
     about,
+    isText: true,
     hasLooseAddresses: isEnvoy,
-    durationUnit: DURATION_UNITS[template.server]!,
     reader: (wanted) => templateReader(template, wanted, { hasPort }),
   };
 }
-
-/** Microseconds. */
-const DURATION_UNITS: Readonly<Record<string, number>> = { nginx: 1e6, apache: 1, envoy: 1e3 };
 
 type Paths = Partial<Readonly<Record<FieldName, readonly string[]>>>;
 
@@ -114,6 +115,11 @@ const JSON_PATHS = {
       'httpRequest.remoteIp',
       'client.ip',
       'source.ip',
+      'req.remoteAddress',
+      'req.ip',
+      'request.remote_ip',
+      'x_forwarded_for',
+      'http_x_forwarded_for',
     ],
     method: [
       'method',
@@ -123,6 +129,7 @@ const JSON_PATHS = {
       'http.method',
       'httpRequest.requestMethod',
       'http.request.method',
+      'req.method',
     ],
     path: [
       'path',
@@ -134,6 +141,8 @@ const JSON_PATHS = {
       'httpRequest.requestUrl',
       'url.path',
       'http.target',
+      'url.original',
+      'req.url',
     ],
     status: ['status', 'status_code', 'statusCode', 'response', 'http.status_code', 'httpRequest.status'],
     duration: ['duration', 'request_time', 'latency', 'responseTime'],
@@ -142,25 +151,23 @@ const JSON_PATHS = {
   },
 } as const satisfies Readonly<Record<string, Paths>>;
 
-const JSON_ABOUT: Readonly<Record<keyof typeof JSON_PATHS, readonly [about: string, durationUnit: number]>> = {
-  caddy: ['Caddy (JSON)', 1e6],
-  'traefik-json': ['Traefik (JSON)', 1e-3],
-  cloudflare: ['Cloudflare Logpush', 1e3],
-  sluice: ['a recording of Sluice', 0],
-  'envoy-json': ['Envoy (JSON)', 1e3],
-  json: ['JSON lines', 1e6],
+const JSON_ABOUT: Readonly<Record<keyof typeof JSON_PATHS, string>> = {
+  caddy: 'Caddy (JSON)',
+  'traefik-json': 'Traefik (JSON)',
+  cloudflare: 'Cloudflare Logpush',
+  sluice: 'a recording of Sluice',
+  'envoy-json': 'Envoy (JSON)',
+  json: 'JSON lines',
 };
 
 function jsonFormat(name: keyof typeof JSON_PATHS, fields: FieldMap): LineFormat {
-  const [about, durationUnit] = JSON_ABOUT[name];
   const known: Paths = JSON_PATHS[name];
   const pathsOf = (field: string): readonly string[] =>
     fields[field] === undefined ? (known[field as FieldName] ?? [field]) : [fields[field]];
   return {
     name,
-    about,
+    about: JSON_ABOUT[name],
     hasLooseAddresses: true,
-    durationUnit,
     reader: (wanted) => jsonReader(wanted.map(pathsOf)),
   };
 }
@@ -186,14 +193,14 @@ function columnsFormat(name: string, about: string, columns: Columns, fields: Fi
     const found = known.map((each) => plain.indexOf(each)).find((index) => index >= 0);
     if (found !== undefined) return found;
     throw new FormatError(
-      `the log has no column for ${JSON.stringify(fields[field] ?? field)}. It has ${columns.names.join(', ')}.`,
+      `the log has no column for ${JSON.stringify(fields[field] ?? field)}. It has ${columns.names.join(', ')}. ` +
+        `${field === 'ip' ? '--key takes another, such as everyone or field:NAME.' : `--field ${field}=NAME names it.`}`,
     );
   };
   return {
     name,
     about,
     hasLooseAddresses: true,
-    durationUnit: 1e6,
     reader(wanted) {
       const indices = wanted.map(columnOf);
       if (date === undefined) return columnsReader(columns, indices);
@@ -216,16 +223,19 @@ const json =
 export const FORMATS: Readonly<Record<string, MakeFormat>> = {
   combined: () => textFormat('combined', 'nginx or Apache, combined', COMBINED),
   common: () => textFormat('common', 'nginx or Apache, common', '%h %l %u %t "%r" %>s %b'),
-  vhost: () => textFormat('vhost', 'Apache, combined with virtual host', `%v:%p ${COMBINED}`),
+  vhost: (lines) => {
+    const hasPort = lines.length === 0 || /^\S+:\d+ /.test(lines[0]!);
+    return textFormat('vhost', 'Apache, combined with virtual host', `${hasPort ? '%v:%p' : '%v'} ${COMBINED}`);
+  },
   traefik: () => textFormat('traefik', 'Traefik (text)', COMBINED),
   envoy: () => textFormat('envoy', 'Envoy (text)', ENVOY_DEFAULT),
   istio: () => textFormat('istio', 'Envoy of Istio (text)', ISTIO_DEFAULT),
   alb: () => textFormat('alb', 'AWS Application Load Balancer', ALB, true),
+  elb: () => textFormat('elb', 'AWS Classic Load Balancer', ELB, true),
   haproxy: () => ({
     name: 'haproxy',
     about: 'HAProxy (HTTP)',
     hasLooseAddresses: false,
-    durationUnit: 1e3,
     reader: haproxyReader,
   }),
   cloudfront: (lines, fields) => {

@@ -53,10 +53,10 @@ export interface LineFormat {
   readonly about: string;
   /** Fields in the order of `wanted`. Throws a `FormatError` when the format has no such field. */
   reader(wanted: readonly string[]): LineReader;
+  /** Whether its lines are a template of text. */
+  readonly isText?: boolean | undefined;
   /** Whether its addresses may come with a port, or as a list of hops. */
   readonly hasLooseAddresses: boolean;
-  /** How many microseconds one unit of its durations is; 0 when it has none. */
-  readonly durationUnit: number;
 }
 
 /** What is wrong with a format, or with what is wanted of it: a sentence for people. */

@@ -3,7 +3,7 @@
  * the first that says something; plus binds tighter. Addresses are grouped as the library groups them: IPv6 by its /64.
  */
 import { byIp } from 'sluice/http';
-import type { KeyTable } from './key-table.ts';
+import { type KeyTable, PACKED } from './key-table.ts';
 import { bytesOf, FormatError, fieldText, type Spans, textOf } from './line-format.ts';
 
 const PARTS = 'ip, user, host, route, method, everyone or field:NAME';
@@ -65,6 +65,8 @@ export class LogKeys {
   readonly #isLoose: boolean;
   /** By number: the number of the name it is counted under, where that is another one. */
   readonly #aliases = new Map<number, number>();
+  /** By number: the IPv4 address it is counted under, in a table that packs them. */
+  readonly #packed = new Map<number, number>();
   /** Addresses that need a second look, by how they stand in the log. */
   readonly #addresses = new Map<string, Uint8Array>();
   readonly #scratch = new Uint8Array(MOST_KEY_BYTES);
@@ -76,7 +78,7 @@ export class LogKeys {
     this.#isLoose = hasLooseAddresses;
   }
 
-  /** The number of the client of a line; -1 when the line does not say. */
+  /** The number of the client of a line; -1 when the line does not say. As `KeyTable.idOf` otherwise. */
   idOf(bytes: Uint8Array, spans: Spans): number {
     if (!this.#isPlain) return this.#compose(bytes, spans);
     const index = this.#choices[0]![0]!.index;
@@ -88,22 +90,28 @@ export class LogKeys {
   /** After the table has forgotten its texts. */
   forget(): void {
     this.#aliases.clear();
+    this.#packed.clear();
   }
 
   #addressId(bytes: Uint8Array, start: number, end: number): number {
-    if (this.#isLoose && isLoose(bytes, start, end)) {
-      const name = this.#addressBytes(bytes, start, end);
-      return this.table.idOf(name, 0, name.length);
-    }
     const { table } = this;
+    if (table.isAddress(bytes, start, end)) return table.idOfThat();
+    if (isLoose(bytes, start, end, this.#isLoose)) {
+      const name = this.#addressBytes(bytes, start, end);
+      return table.idOf(name, 0, name.length);
+    }
     const id = table.idOf(bytes, start, end);
     if (table.isNew) {
       if (!hasColon(bytes, start, end)) return id;
       const name = bytesOf(addressName(textOf(bytes, start, end)));
       const named = table.idOf(name, 0, name.length);
       if (named !== id) this.#aliases.set(id, named);
+      if (named === PACKED) this.#packed.set(id, table.address);
     }
-    return this.#aliases.size === 0 ? id : (this.#aliases.get(id) ?? id);
+    if (this.#aliases.size === 0 || id === PACKED) return id;
+    const named = this.#aliases.get(id) ?? id;
+    if (named === PACKED) table.address = this.#packed.get(id)!;
+    return named;
   }
 
   /** The name of an address that has more to it than digits and dots. Known ones are remembered, a bounded number of them. */
@@ -141,7 +149,7 @@ export class LogKeys {
     if ((spans.escaped & (1 << index)) !== 0) return bytesOf(fieldText(bytes, spans, index)!);
     const end = spans.at[index * 2 + 1]!;
     if (kind === 'route') return bytes.subarray(pathStart(bytes, start, end), pathEnd(bytes, start, end));
-    if (kind === 'ip' && isLoose(bytes, start, end)) return this.#addressBytes(bytes, start, end);
+    if (kind === 'ip' && isLoose(bytes, start, end, true)) return this.#addressBytes(bytes, start, end);
     return bytes.subarray(start, end);
   }
 
@@ -152,11 +160,11 @@ export class LogKeys {
   }
 }
 
-/** Whether it is more than an IPv4 address or a name. */
-function isLoose(bytes: Uint8Array, start: number, end: number): boolean {
+/** Whether it is more than an address or a name: a list, or brackets around it; `withColons`, a port may be part of it too. */
+function isLoose(bytes: Uint8Array, start: number, end: number, withColons: boolean): boolean {
   for (let at = start; at < end; at += 1) {
     const byte = bytes[at]!;
-    if (byte === COLON || byte === 44 || byte === 32) return true;
+    if (byte === 44 || byte === 32 || byte === 91 || (withColons && byte === COLON)) return true;
   }
   return false;
 }

@@ -23,6 +23,8 @@ export interface ReaderOptions {
   readonly lines: boolean;
   /** Where clients and routes are numbered, when several readers share the numbers. */
   readonly tables?: Tables | undefined;
+  /** Whether IPv4 addresses get no number, because those who take the rows will number them. */
+  readonly packs?: boolean | undefined;
   /** What a config makes of a line: fields it reads, and the number of what is spent. */
   readonly spends?: SpendReader | undefined;
 }
@@ -41,8 +43,8 @@ export interface SpendReader {
 }
 
 /** Tables whose hashes nobody can foresee, given a seed that nobody knows. */
-export function newTables(seed = 0): Tables {
-  return { clients: new KeyTable(seed), routes: new KeyTable(seed) };
+export function newTables(seed = 0, packs = false): Tables {
+  return { clients: new KeyTable(seed, packs), routes: new KeyTable(seed) };
 }
 
 /** A line that could not be read. */
@@ -70,6 +72,8 @@ const SHOWN_CHARACTERS = 160;
 export const MOST_ROUTES = 10_000;
 /** The number of all paths beyond those. */
 export const OTHER_ROUTES = MOST_ROUTES;
+/** The line does not say who the client is. */
+const NOBODY = -1;
 const NEWLINE = 10;
 const RETURN = 13;
 /** A line longer than this is not looked at. */
@@ -89,10 +93,11 @@ export class RequestReader {
   readonly #costFields: readonly number[];
   readonly #fields: readonly string[];
   readonly #spends: SpendReader | undefined;
+  readonly #packs: boolean;
   readonly #where: readonly (readonly [field: string, value: string])[];
 
   constructor(options: ReaderOptions) {
-    const { format, key, cost = [], where = {}, routes, lines, tables = newTables(), spends } = options;
+    const { format, key, cost = [], where = {}, routes, lines, packs, tables = newTables(0, packs), spends } = options;
     const wanted = ['time', ...fieldsOfPlan(key), ...cost, ...Object.keys(where), ...(spends?.fields(format) ?? [])];
     if (routes && hasField(format, 'path')) wanted.push('path');
     this.#fields = [...new Set(wanted)];
@@ -102,16 +107,23 @@ export class RequestReader {
     this.#where = Object.entries(where);
     this.#costFields = cost.map((name) => this.#fields.indexOf(name));
     this.tables = tables;
+    this.#packs = packs === true;
     this.#spends = spends;
     this.keys = new LogKeys(key, this.#fields, format.hasLooseAddresses, tables.clients);
-    const has = { routes: this.#pathField >= 0, costs: cost.length > 0, spends: spends !== undefined, lines };
+    const has = {
+      routes: this.#pathField >= 0,
+      costs: cost.length > 0,
+      spends: spends !== undefined,
+      lines,
+      addresses: packs,
+    };
     this.rows = new RowBuffer(has);
   }
 
   /** Reads whole lines; the last one need not have an end. */
   read(bytes: Uint8Array, length = bytes.length): void {
     const spans = this.#spans;
-    for (let start = 0; start < length; ) {
+    for (let start = hasMark(bytes) ? 3 : 0; start < length; ) {
       const found = bytes.indexOf(NEWLINE, start);
       const next = found < 0 || found >= length ? length : found;
       const end = next > start && bytes[next - 1] === RETURN ? next - 1 : next;
@@ -136,7 +148,7 @@ export class RequestReader {
     const client = this.keys.idOf(bytes, this.#spans);
     const cost = rows.costs === undefined ? 1 : this.#cost(bytes);
     // NaN too.
-    if (!(time > 0) || client < 0 || !(cost >= 0)) {
+    if (!(time > 0) || client === NOBODY || !(cost >= 0)) {
       this.#bad(bytes, start, end, reasonOf(time, client));
       return;
     }
@@ -144,6 +156,7 @@ export class RequestReader {
     if (row === rows.times.length) rows.reserve(row + 1);
     rows.times[row] = time;
     rows.clients[row] = client;
+    if (rows.addresses !== undefined) rows.addresses[row] = this.tables.clients.address;
     if (rows.costs !== undefined) rows.costs[row] = cost;
     if (rows.routes !== undefined) rows.routes[row] = this.#route(bytes);
     if (rows.spends !== undefined) rows.spends[row] = this.#spends!.numberOf((field) => this.#text(bytes, field), time);
@@ -181,7 +194,9 @@ export class RequestReader {
     const end = pathEnd(bytes, start, at[this.#pathField * 2 + 1]!);
     const { routes } = this.tables;
     const from = pathStart(bytes, start, end);
-    const id = routes.size < MOST_ROUTES ? routes.idOf(bytes, from, end) : routes.find(bytes, from, end);
+    // Who takes the rows of a worker numbers its routes too, and knows which are too many.
+    if (this.#packs || routes.size < MOST_ROUTES) return routes.idOf(bytes, from, end);
+    const id = routes.find(bytes, from, end);
     return id < 0 ? OTHER_ROUTES : id;
   }
 
@@ -195,7 +210,14 @@ export class RequestReader {
 
 function reasonOf(time: number, client: number): string {
   if (!(time > 0)) return 'has no time that can be read';
-  return client < 0 ? 'does not say who the client is' : 'has no cost that is a whole number';
+  return client === NOBODY
+    ? 'does not say who the client is: --field ip=NAME names the field, --key takes another'
+    : 'has no cost that is a whole number';
+}
+
+/** Files of Windows begin with the bytes that mark UTF-8. */
+function hasMark(bytes: Uint8Array): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }
 
 function tooLong(spans: Spans): number {

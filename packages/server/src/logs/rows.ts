@@ -8,6 +8,8 @@ export interface Rows {
   readonly times: Float64Array;
   /** Numbers of clients. */
   readonly clients: Int32Array;
+  /** IPv4 addresses, where the number of a client is `PACKED`. */
+  readonly addresses?: Int32Array | undefined;
   /** Numbers of routes; -1 for a line without a path. */
   readonly routes: Int32Array | undefined;
   /** Undefined: every request costs 1. */
@@ -24,6 +26,7 @@ export interface RowColumns {
   readonly costs: boolean;
   readonly spends: boolean;
   readonly lines: boolean;
+  readonly addresses?: boolean | undefined;
 }
 
 /** Columns that grow. */
@@ -31,12 +34,14 @@ export class RowBuffer implements Rows {
   count = 0;
   times = new Float64Array(1024);
   clients = new Int32Array(1024);
+  addresses: Int32Array | undefined;
   routes: Int32Array | undefined;
   costs: Float64Array | undefined;
   spends: Int32Array | undefined;
   lines: string[] | undefined;
 
   constructor(has: RowColumns) {
+    this.addresses = has.addresses === true ? new Int32Array(1024) : undefined;
     this.routes = has.routes ? new Int32Array(1024) : undefined;
     this.costs = has.costs ? new Float64Array(1024) : undefined;
     this.spends = has.spends ? new Int32Array(1024) : undefined;
@@ -49,6 +54,7 @@ export class RowBuffer implements Rows {
     const length = Math.max(rows, this.times.length * 2);
     this.times = wider(this.times, length);
     this.clients = wider(this.clients, length);
+    if (this.addresses !== undefined) this.addresses = wider(this.addresses, length);
     if (this.routes !== undefined) this.routes = wider(this.routes, length);
     if (this.costs !== undefined) this.costs = wider(this.costs, length);
     if (this.spends !== undefined) this.spends = wider(this.spends, length);

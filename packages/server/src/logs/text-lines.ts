@@ -21,6 +21,7 @@ export interface Template {
 const SPACE = 32;
 const QUOTE = 34;
 const HASH = 35;
+const COMMA = 44;
 const BACKSLASH = 92;
 
 /** One step of reading: skip a text, then take a field up to another. */
@@ -33,6 +34,7 @@ interface ReadStep {
   readonly method: number;
   readonly path: number;
   readonly isAddress: boolean;
+  readonly isList: boolean;
 }
 
 /** What the addresses of a format look like. */
@@ -70,6 +72,7 @@ function stepsOf({ parts, end }: Template, wanted: readonly string[], { hasPort 
       method: isRequest ? wanted.indexOf('method') : -1,
       path: isRequest ? wanted.indexOf('path') : -1,
       isAddress: hasPort === true && names.includes('ip'),
+      isList: names.includes('ip') && until.startsWith(' '),
     };
   });
   const isWanted = ({ field, method, path }: ReadStep): boolean => field >= 0 || method >= 0 || path >= 0;
@@ -86,7 +89,9 @@ function readSteps(steps: readonly ReadStep[], bytes: Uint8Array, start: number,
       if (!startsWith(bytes, at, end, before)) return bad(spans, 'does not begin as this format does');
       at += before.length;
     }
-    const stop = step.isQuoted ? quoteEnd(bytes, at, end) : findText(bytes, at, end, step.until);
+    let stop = step.isQuoted ? quoteEnd(bytes, at, end) : findText(bytes, at, end, step.until);
+    // A list of hops, as of X-Forwarded-For, goes on after a comma.
+    while (step.isList && stop > at && bytes[stop - 1] === COMMA) stop = findText(bytes, stop + 1, end, step.until);
     if (stop < 0) return bad(spans, 'is cut off, or not of this format');
     if (step.method >= 0 || step.path >= 0) splitRequest(step, bytes, at, stop, spans);
     if (step.field >= 0 && !isDash(bytes, at, stop)) {

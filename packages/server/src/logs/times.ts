@@ -4,6 +4,7 @@
  *
  *     17/May/2015:10:05:03 +0000   17/May/2015:10:05:03.123   nginx, Apache, Traefik, HAProxy
  *     2015-05-17T10:05:03.123456Z  2015-05-17 10:05:03+02:00  ISO 8601
+ *     2015/05/17 10:05:03.123                                 Caddy's wall clock
  *     1431857103.123  1431857103123  1431857103123456789      seconds, milliseconds, microseconds, nanoseconds, by their size
  */
 
@@ -38,7 +39,9 @@ export class TimeReader {
     const third = bytes[start + 2];
     if (end - start >= 19) {
       if (third === SLASH && bytes[start + 11] === COLON) return this.#readDayTime(bytes, start, 11, end);
-      if (bytes[start + 4] === MINUS && bytes[start + 7] === MINUS) return this.#readDayTime(bytes, start, 10, end);
+      const fifth = bytes[start + 4];
+      const isDay = fifth === MINUS || fifth === SLASH;
+      if (isDay && bytes[start + 7] === fifth) return this.#readDayTime(bytes, start, 10, end);
     }
     return this.#readNumber(bytes, start, end);
   }
@@ -148,7 +151,7 @@ function namedDay(bytes: Uint8Array, start: number): number {
 }
 
 function numberedDay(bytes: Uint8Array, start: number): number {
-  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(ascii(bytes, start, 10)) ?? [];
+  const [, year, month, day] = /^(\d{4})[-/](\d\d)[-/](\d\d)$/.exec(ascii(bytes, start, 10)) ?? [];
   return secondsOf(Number(year), Number(month) - 1, Number(day));
 }
 

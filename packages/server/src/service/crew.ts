@@ -2,10 +2,12 @@
  * What a service says of itself, and of the processes that answer beside it on the same port. Whoever of them is asked tells of all. A server
  * that is one process is a crew of one, without anybody to ask.
  */
+import type { TlsFiles } from '../files/tls.ts';
 import type { StoreState } from './live-store.ts';
 import type { LiveState } from './live-sums.ts';
 import { type Counts, type Metrics, type ProcessUse, processUse } from './metrics.ts';
 import { isOfUse, type OpenStore } from './open-store.ts';
+import { certificateEnd } from './watch-tls.ts';
 
 /** What one process says of itself. It is plain data. */
 export interface Report {
@@ -13,6 +15,8 @@ export interface Report {
   readonly live: LiveState;
   readonly isDraining: boolean;
   readonly use: ProcessUse;
+  /** Unix time at which the certificate ends that is shown. Undefined without TLS. */
+  readonly certificateEndsAt?: number | undefined;
   readonly store: {
     readonly isUp: boolean;
     readonly serversAway: number;
@@ -52,17 +56,24 @@ export interface Reporting {
   readonly metrics: Metrics;
   readonly store: OpenStore;
   readonly crew?: Crew | undefined;
+  /** What is shown now. Default: nothing, without TLS. */
+  certificate?(): TlsFiles | undefined;
   isDraining(): boolean;
 }
 
-export async function reportOf({ metrics, store, isDraining }: Reporting, seconds: number): Promise<Report> {
+export async function reportOf(
+  { metrics, store, certificate, isDraining }: Reporting,
+  seconds: number,
+): Promise<Report> {
   const isUp = await store.isUp();
   const problem = store.problem?.();
+  const tls = certificate?.();
   return {
     counts: metrics.counts(),
     live: metrics.live.state(seconds),
     isDraining: isDraining(),
     use: processUse(),
+    ...(tls === undefined ? {} : { certificateEndsAt: certificateEnd(tls) }),
     store: {
       isUp,
       serversAway: store.serversAway?.() ?? 0,

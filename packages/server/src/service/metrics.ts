@@ -27,6 +27,8 @@ export interface Counts {
   /** Seconds in which a fallback answered, the outage that lasts included. */
   readonly fallbackSeconds: number;
   readonly reloads: { readonly applied: number; readonly rejected: number };
+  /** Of the certificate, without TLS 0. */
+  readonly certificates: { readonly applied: number; readonly rejected: number };
   readonly responses: ReadonlyMap<number, number>;
   readonly cutOff: number;
   readonly envoy: EnvoyCounts;
@@ -39,6 +41,8 @@ export interface Looked {
   /** Servers of the store that are not asked for now, because they did not answer. */
   readonly serversAway: number;
   readonly use: ProcessUse;
+  /** Unix time. Undefined without TLS. */
+  readonly certificateEndsAt?: number | undefined;
   /** Undefined where one process is the whole server. */
   readonly workers?: { readonly count: number; readonly silent: number } | undefined;
 }
@@ -61,7 +65,7 @@ export function processUse(): ProcessUse {
 }
 
 /** Who can answer: each is there from the start, so that an alert on it has something to look at. */
-const SOURCES = ['store', 'fallback', 'deny-cache', 'fail-closed'] as const;
+const SOURCES = ['store', 'fallback', 'deny-cache', 'fail-closed', 'exception'] as const;
 
 /** What the service counts: `GET /metrics` tells it to Prometheus. */
 export class Metrics {
@@ -81,6 +85,7 @@ export class Metrics {
   #checkSeconds = 0;
   #storeErrors = 0;
   readonly #reloads = { applied: 0, rejected: 0 };
+  readonly #certificates = { applied: 0, rejected: 0 };
   readonly #responses = new Map<number, number>();
   #cutOff = 0;
 
@@ -141,6 +146,10 @@ export class Metrics {
     this.#reloads[result] += 1;
   }
 
+  certificateChanged(result: 'applied' | 'rejected'): void {
+    this.#certificates[result] += 1;
+  }
+
   responded(status: number): void {
     this.#responses.set(status, (this.#responses.get(status) ?? 0) + 1);
   }
@@ -159,6 +168,7 @@ export class Metrics {
       storeErrors: this.#storeErrors,
       fallbackSeconds: this.#fallbackSecondsNow(),
       reloads: this.#reloads,
+      certificates: this.#certificates,
       responses: this.#responses,
       cutOff: this.#cutOff,
       envoy: this.envoy.counts(),
@@ -190,12 +200,27 @@ export function metricsText(counts: Counts, now: Looked): string {
     ...family('sluice_connections_cut_total', 'counter', 'Connections closed because their answers were not read.', [
       ['', cutOff],
     ]),
+    ...certificateLines(counts, now),
     ...workerLines(now),
     ...processLines(now.use),
     ...envoyLines(counts.envoy, reloads),
     ...quotaLines(counts.rlqs),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Only with TLS. */
+function certificateLines({ certificates }: Counts, { certificateEndsAt }: Looked): string[] {
+  if (certificateEndsAt === undefined) return [];
+  return [
+    ...family('sluice_certificate_end_time_seconds', 'gauge', 'When the TLS certificate ends, as Unix time.', [
+      ['', certificateEndsAt],
+    ]),
+    ...family('sluice_certificate_reloads_total', 'counter', 'Changes of the TLS files, by what became of them.', [
+      ['{result="applied"}', certificates.applied],
+      ['{result="rejected"}', certificates.rejected],
+    ]),
+  ];
 }
 
 /** A silent worker's counters are those it told last; what it holds and sees now is not known. */
@@ -221,7 +246,10 @@ function processLines({ cpuSeconds, residentBytes, startedAt }: ProcessUse): str
   ];
 }
 
-const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+/** Of this package. */
+export const { version: VERSION }: { readonly version: string } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+);
 
 function round(seconds: number): number {
   return Math.round(seconds * 1e3) / 1e3;

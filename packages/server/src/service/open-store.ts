@@ -131,7 +131,7 @@ async function openRedis(options: StoreOptions & RedisConnection, metrics: Metri
     store,
     hurried: cached.hurried === cached.store ? store : telling(cached.hurried, options.onFreed),
     forgetDenials: (keys) => cached.forgetDenials(keys),
-    exceptions: redisExceptions(runScriptWith(client), { prefix }),
+    exceptions: redisExceptions(runScriptWith(client), { prefix, hashKeys }),
     description: `on Redis at ${addressText(parseRedisAddress(options.redis))}`,
     failsClosed: to === 'deny',
     hasAnswered: () => start.hasAnswered,

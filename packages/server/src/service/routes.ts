@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isPromise } from 'sluice/store';
 import type { EnvoySettings } from '../envoy/settings.ts';
+import type { TlsFiles } from '../files/tls.ts';
 import { type Answer, json, jsonText, text } from './answer.ts';
 import { answerAll } from './batch.ts';
 import type { BrowserGuard, Openness } from './browser-guard.ts';
@@ -46,6 +47,8 @@ export interface RouteContext extends Omit<VerbContext, 'caller'>, ChangeLog {
   /** Of every route, as OpenAPI. */
   readonly description: Answer;
   isDraining(): boolean;
+  /** What is shown now, where both ports speak TLS. */
+  certificate(): TlsFiles | undefined;
   readonly guard: Guard;
   readonly browsers: BrowserGuard;
   /** Told of errors that do not become the response's status. */
@@ -184,9 +187,15 @@ async function metricsAnswer(context: RouteContext): Promise<Answer> {
       residentBytes: reports.reduce((sum, { use }) => sum + use.residentBytes, 0),
       startedAt: Math.min(...reports.map(({ use }) => use.startedAt)),
     },
+    certificateEndsAt: earliest(reports.map(({ certificateEndsAt }) => certificateEndsAt)),
     workers: workers && { count: workers.count, silent: workers.silent.length },
   });
   return text(200, body, 'text/plain; version=0.0.4; charset=utf-8');
+}
+
+function earliest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
 }
 
 export interface Found {

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TlsOptions } from 'node:tls';
 import { sharedExceptions } from 'sluice/exceptions';
@@ -12,6 +12,7 @@ import { DEFAULT_SETTINGS, type EnvoySettings } from '../envoy/settings.ts';
 import type { TlsFiles } from '../files/tls.ts';
 import type { Address } from '../grpc/door.ts';
 import type { GrpcServer } from '../grpc/server.ts';
+import type { OpenSpan, Tracer } from '../telemetry/tracer.ts';
 import { type Answer, constantJson, json } from './answer.ts';
 import { BrowserGuard, type Openness } from './browser-guard.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections, CountedRequest } from './connections.ts';
@@ -25,6 +26,7 @@ import { openApi, type Paths } from './openapi.ts';
 import { type Asked, type FindRoute, ROUTES, type Route, type RouteContext, routeFinder } from './routes.ts';
 import { type Protection, tokenGuard } from './token.ts';
 import { refuseUnreadable } from './unreadable.ts';
+import { contextOf } from './watch-tls.ts';
 
 /** What `createService` takes. */
 export interface ServiceOptions {
@@ -49,6 +51,8 @@ export interface ServiceOptions {
   readonly connectionLimits?: ConnectionLimits | undefined;
   /** Of gRPC: how long connections live, and how many calls are answered at a time. */
   readonly grpc?: Pick<EnvoyServerOptions, 'connectionAge' | 'maxConcurrent'> | undefined;
+  /** Records spans of requests. Default: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
   /** How the Envoy service behaves. */
   readonly envoy?: EnvoySettings | undefined;
   /** What else is served beside the limits. */
@@ -74,6 +78,8 @@ export interface Service {
   listenGrpcAt(path: string): Promise<void>;
   /** What this process says of itself to the others of its crew, with the last `seconds` one by one. */
   report(seconds: number): Promise<Report>;
+  /** For connections from now on, on both ports. Without TLS it does nothing. */
+  useCertificate(tls: TlsFiles): void;
   /** Answers a request that another process of the crew has checked already. */
   answer(route: Route, asked: Asked): Promise<Answer>;
   /**
@@ -93,6 +99,7 @@ const MAX_HEADER_BYTES = 32 * 1024;
 export function createService(options: ServiceOptions): Service {
   const { store, metrics, log, headersTimeoutMs = HEADERS_TIMEOUT_MS, bodyTimeoutMs = BODY_TIMEOUT_MS } = options;
   let isDraining = false;
+  let { tls } = options;
   const exceptions = sharedExceptions({
     port: store.exceptions,
     onWarning: ({ sentence, code }) => log.warn(sentence, { code }),
@@ -107,11 +114,10 @@ export function createService(options: ServiceOptions): Service {
     browsers: new BrowserGuard(options.allowedHosts ?? [], options.tls !== undefined),
     bodyLimits: { maxBytes: options.maxBodyBytes ?? MAX_BODY_BYTES, timeoutMs: bodyTimeoutMs },
     isDraining: () => isDraining,
+    certificate: () => tls,
     onError: (error) => logUnforeseen(log, error),
   };
   const find = routeFinder([...ROUTES, ...(options.beside?.routes ?? [])]);
-  const serverOptions = { ...serverLimits(headersTimeoutMs, bodyTimeoutMs), ...tlsOptions(options.tls) };
-  const create: typeof createServer = options.tls === undefined ? createServer : createTlsServer;
   const connections = new Connections(options.connectionLimits ?? CONNECTION_LIMITS, () => metrics.cutOff());
   const answer = (request: IncomingMessage, response: ServerResponse): void =>
     connections.begin(request, response, () => {
@@ -119,20 +125,12 @@ export function createService(options: ServiceOptions): Service {
         connections.written(request, response, bytes),
       );
     });
-  const server = create(serverOptions, answer)
-    // Which of them it can meet, its answer says too.
-    .on('checkExpectation', answer)
-    .on('clientError', (error: Error, socket) => {
-      const status = refuseUnreadable(error, socket);
-      if (status !== undefined) metrics.responded(status);
-    });
-  // The size of headers is limited, not their number: beyond 1000 Node drops them without a word, and the gateway's own may be the last.
-  server.maxHeadersCount = 0;
+  const server = httpServer(options, { answer, limits: serverLimits(headersTimeoutMs, bodyTimeoutMs) });
   let grpc: GrpcServer | undefined;
   const openGrpc = async (address: Address): Promise<number> => {
     // Only those who want gRPC wait for it to be loaded.
     const { openGrpcServer } = await import('./grpc-server.ts');
-    const opened = openGrpcServer(context, options);
+    const opened = openGrpcServer(context, { ...options, tls });
     const bound = await opened.listen(address);
     grpc = opened;
     return bound;
@@ -143,6 +141,12 @@ export function createService(options: ServiceOptions): Service {
     listenAt: (path) => listenAt(server, path),
     listenGrpc: (port, host) => openGrpc({ port, host }),
     listenGrpcAt: async (path) => void (await openGrpc({ path })),
+    useCertificate(changed) {
+      if (tls === undefined) return;
+      tls = changed;
+      (server as TlsServer).setSecureContext(contextOf(changed));
+      grpc?.useCertificate(changed);
+    },
     report: (seconds) => reportOf(context, seconds),
     answer: (route, asked) => route.handle(asked, context),
     async drain(timeoutMs, othersAreDone) {
@@ -154,6 +158,26 @@ export function createService(options: ServiceOptions): Service {
     },
   };
 }
+
+interface Answering {
+  answer(request: IncomingMessage, response: ServerResponse): void;
+  readonly limits: ReturnType<typeof serverLimits>;
+}
+
+function httpServer({ tls, metrics }: ServiceOptions, { answer, limits }: Answering): Server {
+  const create: typeof createServer = tls === undefined ? createServer : createTlsServer;
+  const server = create({ ...limits, ...tlsOptions(tls) }, answer)
+    // Which of them it can meet, its answer says too.
+    .on('checkExpectation', answer)
+    .on('clientError', (error: Error, socket) => {
+      const status = refuseUnreadable(error, socket);
+      if (status !== undefined) metrics.responded(status);
+    });
+  // The size of headers is limited, not their number: beyond 1000 Node drops them without a word, and the gateway's own may be the last.
+  server.maxHeadersCount = 0;
+  return server;
+}
+
 /** Node's own limits are the second line: they also end bodies that nobody reads. */
 function serverLimits(headersTimeoutMs: number, bodyTimeoutMs: number) {
   return {
@@ -169,9 +193,7 @@ function serverLimits(headersTimeoutMs: number, bodyTimeoutMs: number) {
 }
 
 function tlsOptions(tls: TlsFiles | undefined): TlsOptions {
-  if (tls === undefined) return {};
-  const { cert, key, clientCa: ca } = tls;
-  return { cert, key, ...(ca === undefined ? {} : { ca, requestCert: true }) };
+  return tls === undefined ? {} : { ...contextOf(tls), requestCert: tls.clientCa !== undefined };
 }
 
 /** Resolves to the bytes of the answer's body. */
@@ -180,28 +202,53 @@ async function respond(
   response: ServerResponse,
   find: FindRoute,
   context: RouteContext,
-  { log, metrics, logRequests = false }: ServiceOptions,
+  { log, metrics, tracer, logRequests = false }: ServiceOptions,
 ): Promise<number> {
   const startedAt = performance.now();
   const id = requestId(request);
   let answer: Answer;
+  let path = '';
+  const span = tracer?.begin(request.headers.traceparent as string | undefined);
   try {
     const { route, asked } = routed(request, find);
+    path = route.path;
     context.browsers.check(request, route.openness === undefined ? CLOSED : { ...CLOSED, ...route.openness });
     context.guard(route.access, request.headers.authorization);
-    answer = await route.handle(asked, context);
+    answer = await (span === undefined
+      ? route.handle(asked, context)
+      : span.within(() => route.handle(asked, context)));
   } catch (error) {
     logUnforeseen(log, error, id);
     answer = refusal(toHttpError(error), id);
   }
   const bytes = send(response, answer, id, context.isDraining());
   metrics.responded(answer.status);
+  if (span !== undefined && !UNTRACED.includes(path)) endSpan(span, request, path, answer.status);
   if (logRequests) {
     const milliseconds = Math.round((performance.now() - startedAt) * 1e3) / 1e3;
-    const path = pathOf(request.url ?? '/').path;
-    log.info('request', { requestId: id, method: request.method, path, status: answer.status, milliseconds });
+    const asked = pathOf(request.url ?? '/').path;
+    log.info('request', { requestId: id, method: request.method, path: asked, status: answer.status, milliseconds });
   }
   return bytes;
+}
+
+/** Asked every few seconds by machines, and of no interest to anybody who follows a request. */
+const UNTRACED = ['/healthz', '/readyz', '/metrics'];
+
+/** As https://opentelemetry.io/docs/specs/semconv/http/http-spans/ has it, without what may hold a key: path and query. */
+function endSpan(span: OpenSpan, { method = 'GET', socket }: IncomingMessage, route: string, status: number): void {
+  const isError = status >= 500;
+  span.end(
+    route === '' ? method : `${method} ${route}`,
+    {
+      'http.request.method': method,
+      ...(route === '' ? {} : { 'http.route': route }),
+      'http.response.status_code': status,
+      'url.scheme': 'encrypted' in socket ? 'https' : 'http',
+      ...(isError ? { 'error.type': String(status) } : {}),
+    },
+    isError,
+  );
 }
 
 function routed(request: IncomingMessage, find: FindRoute): { route: Route; asked: Asked } {

@@ -4,6 +4,7 @@
  * to the few and long ones of gRPC.
  */
 import cluster, { type Worker } from 'node:cluster';
+import type { TlsFiles } from '../files/tls.ts';
 import type { Gathered, Report } from '../service/crew.ts';
 import type { FoundFiles } from '../service/load-config.ts';
 import type { Log } from '../service/log.ts';
@@ -57,6 +58,8 @@ export class Pool {
   /** What those counted that have ended. */
   #retired: Counts | undefined;
   #found: FoundFiles | undefined;
+  /** Another one than at the start. */
+  #tls: TlsFiles | undefined;
   #address: string | undefined;
   #isStarted = false;
   #isEnding = false;
@@ -130,6 +133,14 @@ export class Pool {
     };
   }
 
+  /** Those that start later begin with it. One that hangs has it when it goes on. */
+  async useCertificate(tls: TlsFiles): Promise<void> {
+    this.#tls = tls;
+    const members = [...this.#members.values()];
+    const question: ToWorker = { verb: 'use-certificate', tls };
+    await Promise.allSettled(members.map(({ channel }) => channel.ask(question, PASS_MS)));
+  }
+
   /** All finish what they have, and help each other until the last has; then all end. */
   async drain(timeoutMs: number): Promise<void> {
     this.#isEnding = true;
@@ -157,7 +168,7 @@ export class Pool {
     const isFirst = this.#members.size === 0 && !this.#isStarted;
     const member = this.#member(cluster.fork());
     const { id, channel, worker } = member;
-    const start = { options, found: this.#found, id, size, isFirst, isReplacement: this.#isStarted };
+    const start = { options, tls: this.#tls, found: this.#found, id, size, isFirst, isReplacement: this.#isStarted };
     try {
       const listening = (await channel.ask({ verb: 'start', start } satisfies ToWorker)) as Listening;
       member.isListening = true;

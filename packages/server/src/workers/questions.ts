@@ -1,6 +1,7 @@
 /** What the processes of one server ask each other. All of it is plain data. */
 
 import type { IncomingHttpHeaders } from 'node:http';
+import type { TlsFiles } from '../files/tls.ts';
 import type { FoundFiles } from '../service/load-config.ts';
 import type { Counts } from '../service/metrics.ts';
 
@@ -14,6 +15,8 @@ export type ToWorker =
   | { readonly verb: 'prepare'; readonly found: FoundFiles }
   /** It holds from now on. Answered with `Applied`. */
   | { readonly verb: 'apply'; readonly found: FoundFiles }
+  /** For connections from now on. */
+  | { readonly verb: 'use-certificate'; readonly tls: TlsFiles }
   /** Answered when nothing is left to answer. */
   | { readonly verb: 'drain'; readonly timeoutMs: number }
   /** Nobody of the others needs it any more. */
@@ -45,6 +48,8 @@ export type ToPrimary =
 /** What a worker begins with. `Options` are those of the command. */
 export interface Start<Options = unknown> {
   readonly options: Options;
+  /** The certificate that came since. */
+  readonly tls?: TlsFiles | undefined;
   /** What the config is made of. Undefined without one. */
   readonly found: FoundFiles | undefined;
   readonly id: number;

@@ -27,13 +27,13 @@ describe('what it says', () => {
     expect(code).toBe(0);
     expect(out).toContain('nginx or Apache, combined, 21 lines');
     expect(out).toMatch(
-      /1 lines could not be read. The first of them:\n {2}\S+access.log:21: is cut off, or not of this format: this is no line/,
+      /1 line could not be read. The first of them:\n {2}\S+access.log:21: is cut off, or not of this format: this is no line/,
     );
     expect(out).toContain('20 requests from 2 clients');
     expect(out).toMatch(/token-bucket capacity 4, refillRate 1\/s +14 +6 +30 % +0 +1 +50 % /);
     expect(out).toMatch(/10\.0\.0\.1 +6 +10\n/);
     expect(out).toMatch(/\/login +6 +10/);
-    expect(out).toContain('with their true times it denies 5 to 7 requests and 1 clients');
+    expect(out).toContain('with their true times it denies 5 to 7 requests and 1 of the clients');
   });
 
   test('several policies in one pass, as JSON', async () => {

@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  algorithms,
+  calendarQuota,
   fixedWindow,
   gcra,
   leakyBucket,
@@ -15,6 +17,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { backtest } from '../../src/log-files/backtest.ts';
 import {
   bucketOracle,
+  calendarOracle,
   counterOracle,
   fixedOracle,
   gcraOracle,
@@ -37,9 +40,20 @@ const ALGORITHMS: readonly (readonly [name: string, policy: Policy, make: Parame
   ['fixed window', fixedWindow({ limit: 6, window: '10s' }), fixedOracle(6, 10 * S)],
   ['sliding window counter', slidingWindowCounter({ limit: 7, window: '7s' }), counterOracle(7, 7 * S)],
   ['sliding window log', slidingWindowLog({ limit: 5, window: '5s' }), logOracle(5, 5 * S)],
+  ['calendar quota', calendarQuota({ limit: 90, every: 'month' }), calendarOracle(90, '2026-10'.length)],
+  ['calendar quota of hours', calendarQuota({ limit: 80, every: 'hour' }), calendarOracle(80, '2026-10-01T00'.length)],
 ];
 
-const START = Date.UTC(2026, 9, 1) * 1e3;
+/** A log does not say when a request ended, so a limit on how many run at the same time cannot be tried: `backtest` says so. */
+const NOT_TRIED = ['concurrency'];
+
+test('every algorithm of the library is here', () => {
+  const tried = ALGORITHMS.map(([, { algorithm }]) => algorithm);
+  expect([...new Set([...tried, ...NOT_TRIED])].sort()).toEqual(algorithms.map(({ name }) => name).sort());
+});
+
+/** Shortly before a month ends. */
+const START = Date.UTC(2026, 8, 30, 23, 55) * 1e3;
 
 interface LogShape {
   readonly name: string;

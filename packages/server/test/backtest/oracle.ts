@@ -96,6 +96,20 @@ export function logOracle(limit: number, window: number): () => Decide {
   };
 }
 
+/** A count for each period, by the name that JavaScript's own calendar has for it: `2026-10` for a month in UTC. */
+export function calendarOracle(limit: number, length: number): () => Decide {
+  return () => {
+    const counts = new Map<string, number>();
+    return (time, cost) => {
+      const period = new Date(Math.floor(time / 1e3)).toISOString().slice(0, length);
+      const count = counts.get(period) ?? 0;
+      if (count + cost > limit) return DENY;
+      counts.set(period, count + cost);
+      return ALLOW;
+    };
+  };
+}
+
 export interface OracleCounts {
   readonly allowed: number;
   readonly denied: number;

@@ -1,6 +1,9 @@
 /** `sluice/algorithm`: for those who write an algorithm of their own. */
+
+import { lua as history } from '../algorithms/shared/history.lua.generated.ts';
+import { readHistory } from '../model/history.ts';
 import { define, type NameOption, type Policy } from '../model/policy.ts';
-import type { Algorithm } from '../model/rule.ts';
+import type { Algorithm, RuleParts } from '../model/rule.ts';
 
 export type { ChoiceField, CountField, DurationField, Field, Fields, RateField, TextField } from '../model/field.ts';
 export type { Entry, Permit, Permits } from '../model/permit.ts';
@@ -23,5 +26,13 @@ export type PolicyFunction<P extends Policy, O = Omit<P, keyof Policy> & NameOpt
 export function defineAlgorithm<P extends Policy, O = Omit<P, keyof Policy> & NameOption>(
   algorithm: Algorithm<P>,
 ): PolicyFunction<P, O> {
-  return (options) => define(algorithm, options);
+  const rule: Algorithm<P>['rule'] = (policy, kept) => withHistory(algorithm.rule(policy, kept));
+  return (options) => define({ ...algorithm, rule }, options);
+}
+
+/** What a policy that remembers single admissions needs to list them. */
+function withHistory(parts: RuleParts): RuleParts {
+  if (parts.entries === undefined) return parts;
+  const { redis } = parts;
+  return { ...parts, history: readHistory, redis: redis && { ...redis, history } };
 }

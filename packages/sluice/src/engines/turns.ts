@@ -2,6 +2,7 @@
  * Calls of one turn of the event loop become one: what an engine costs is mostly the round trip. A lone call is not delayed; while a few calls are
  * under way those that come wait for one of them to end, so that under load each carries more.
  */
+import { atEndOfTurn } from '../model/runtime.ts';
 
 /** Answers many at the same time, in their order. */
 export type AnswerMany<Ask, Reply> = (asks: readonly Ask[]) => Promise<readonly Reply[]>;
@@ -68,6 +69,3 @@ async function answered<Ask, Reply>(
 ): Promise<readonly Reply[]> {
   return answerMany(group.map(({ ask }) => ask));
 }
-
-/** Node, Bun and Deno can say when everything that has arrived was looked at; elsewhere the next best moment. */
-const { setImmediate: atEndOfTurn = queueMicrotask } = globalThis as { setImmediate?: (task: () => void) => void };

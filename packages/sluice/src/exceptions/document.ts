@@ -23,6 +23,8 @@ export interface ExceptionsPort {
   read(known: string | undefined): MaybePromise<DocumentRead>;
   /** Writes the text under the version `next`, if what stands there is still `expected`, and says whether it did. Empty text: nothing is to stand there. */
   swap(text: string, next: string, expected: string | undefined): MaybePromise<boolean>;
+  /** How a whole key is written in the document, such as by its hash. Default: as it is. */
+  nameOf?(key: string): string;
 }
 
 export function checkPort(port: unknown, path: string): ExceptionsPort {

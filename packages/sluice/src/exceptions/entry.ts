@@ -1,30 +1,15 @@
 /** What an exception is: for whom, what holds instead of the policies, until when and why. Everything is checked and bounded here. */
 import { type Duration, parseDuration } from '../model/duration.ts';
 import { Kind, type SluiceError } from '../model/errors.ts';
+import type { ExceptionEntry, ExceptionKind } from '../model/exception.ts';
 import { checkOptionNames, invalidOption } from '../model/options.ts';
 import { isObject } from '../model/policy.ts';
 import { parseNetwork } from './network.ts';
 
+export type { ExceptionEntry, ExceptionKind } from '../model/exception.ts';
+
 /** For whom: a key, all keys that begin with a text, or all keys that are addresses of a network (`ip:203.0.113.7`, as `byIp` makes them). */
 export type Subject = string | { readonly prefix: string } | { readonly network: string };
-
-/** What holds for a subject: everything is allowed, nothing is, other numbers; or a block that is kept in the state of the key. */
-export type ExceptionKind = 'exempt' | 'deny' | 'override' | 'block';
-
-/** One exception, as it is listed and stored. */
-export interface ExceptionEntry {
-  readonly kind: ExceptionKind;
-  readonly key?: string | undefined;
-  readonly prefix?: string | undefined;
-  readonly network?: string | undefined;
-  /** Of an override: the name of the policy it is for. Default: every policy that has these numbers. */
-  readonly policy?: string | undefined;
-  /** Of an override: the numbers that hold instead. */
-  readonly numbers?: Readonly<Record<string, unknown>> | undefined;
-  /** The first moment without it, such as `2027-01-31T12:00:00.000Z`. Undefined: it has no end. */
-  readonly until?: string | undefined;
-  readonly reason?: string | undefined;
-}
 
 /** Until when, and why. Without `for` and `until` there is no end. */
 export interface ExceptionOptions {

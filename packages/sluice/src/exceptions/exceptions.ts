@@ -4,14 +4,13 @@
  *
  * When the document cannot be read, the last known list stays in force, and a warning says so.
  */
-import { type Clock, checkClock, monotonicClock, systemClock } from '../model/clock.ts';
+import { type Clock, checkClock, monotonicClock, systemClock, type WakeAfter, wakeByTimer } from '../model/clock.ts';
 import { type Duration, MICROS_PER_MS, parseDuration } from '../model/duration.ts';
-import { SluiceError } from '../model/errors.ts';
+import { mistaken, SluiceError } from '../model/errors.ts';
 import { inBackground } from '../model/maybe-promise.ts';
 import { checkCount, checkFunction, checkOptionNames } from '../model/options.ts';
 import { emitWarning } from '../model/runtime.ts';
 import type { Question, Store } from '../model/store.ts';
-import { type WakeAfter, wakeByTimer } from '../model/timer.ts';
 import type { OnWarning } from '../model/warnings.ts';
 import { withExceptions } from './around.ts';
 import { checkPort, type ExceptionsPort, entriesOf, localPort, newVersion, textOf } from './document.ts';
@@ -96,8 +95,10 @@ export function sharedExceptions(options: SharedExceptionsOptions = {}): Excepti
   const names = ['port', 'refresh', 'maxEntries', 'onWarning', 'clock', 'wakeAfter'];
   checkOptionNames(options, names, 'sharedExceptions');
   checkFunction(options.onWarning, 'sharedExceptions.onWarning');
+  const port = options.port === undefined ? localPort() : checkPort(options.port, 'sharedExceptions.port');
   return new SharedExceptions({
-    port: options.port === undefined ? localPort() : checkPort(options.port, 'sharedExceptions.port'),
+    port,
+    nameOf: (key) => port.nameOf?.(key) ?? key,
     refreshMs: parseDuration(options.refresh ?? DEFAULT_REFRESH, 'sharedExceptions.refresh'),
     maxEntries: checkCount(options.maxEntries ?? DEFAULT_MAX_ENTRIES, 'sharedExceptions.maxEntries'),
     onWarning: options.onWarning ?? emitWarning,
@@ -115,6 +116,7 @@ interface Setup {
   readonly clock: Clock;
   readonly wakeAfter: WakeAfter;
   readonly isShared: boolean;
+  nameOf(key: string): string;
 }
 
 class SharedExceptions implements Exceptions {
@@ -154,7 +156,7 @@ class SharedExceptions implements Exceptions {
   }
 
   async remove(subject: Subject): Promise<number> {
-    const { key, prefix, network } = subjectOf(subject, 'remove');
+    const { key, prefix, network } = this.#named(subjectOf(subject, 'remove'));
     let removed = 0;
     await this.#change((entries) => {
       const rest = entries.filter((entry) => {
@@ -177,7 +179,7 @@ class SharedExceptions implements Exceptions {
   }
 
   setFixed(entries: readonly unknown[]): void {
-    this.#fixed = entries.map((entry, index) => checkEntry(entry, `exceptions[${index}]`));
+    this.#fixed = entries.map((entry, index) => this.#named(checkEntry(entry, `exceptions[${index}]`)));
     this.#rebuild();
   }
 
@@ -214,7 +216,7 @@ class SharedExceptions implements Exceptions {
     how: Duration | OverrideOptions | undefined,
     numbers?: object,
   ): Promise<ExceptionEntry> {
-    const entry = entryOf(kind, subject, how, this.#setup.clock.now(), numbers);
+    const entry = this.#named(entryOf(kind, subject, how, this.#setup.clock.now(), numbers));
     await this.#change((entries) => [...entries.filter((other) => slotOf(other) !== slotOf(entry)), entry]);
     return entry;
   }
@@ -249,7 +251,12 @@ class SharedExceptions implements Exceptions {
 
   /** What was said while the program runs comes before what stands in a file. */
   #rebuild(): void {
-    this.#lookup = new Lookup([...this.#shared, ...this.#fixed]);
+    this.#lookup = new Lookup([...this.#shared, ...this.#fixed], this.#setup.nameOf);
+  }
+
+  /** With its key as the document has it. */
+  #named<About extends Pick<ExceptionEntry, 'key'>>(about: About): About {
+    return about.key === undefined ? about : { ...about, key: this.#setup.nameOf(about.key) };
   }
 
   /** In the background, for ever: one question at a time, unless its answer does not come. */
@@ -271,7 +278,7 @@ class SharedExceptions implements Exceptions {
     const { length } = this.list();
     this.#warn(
       'SLUICE_STORE_AWAY',
-      `The exceptions cannot be read, so the last known list (${length}) stays in force until they can. ${messageOf(error)}`,
+      `The exceptions cannot be read (${messageOf(error).replace(/\.$/, '')}), so the last known list (${length}) stays in force until they can.`,
     );
   }
 
@@ -295,12 +302,15 @@ class SharedExceptions implements Exceptions {
       if (verb === 'unblock') this.#noteEnd(key);
       if (verb !== 'block' || key.length === 0 || key.length > 1024 || this.#blocks.size >= MAX_BLOCKS) continue;
       const until = isoOf(this.#setup.clock.now() + change.duration / MICROS_PER_MS);
-      this.#blocks.set(key, checkEntry({ kind: 'block', key, until, reason: change.reason }, 'block'));
+      const entry = this.#named(checkEntry({ kind: 'block', key, until, reason: change.reason }, 'block'));
+      this.#blocks.set(entry.key!, entry);
     }
     if (!this.#setup.isShared) inBackground(() => this.#writeBlocks());
   }
 
-  #noteEnd(key: string): void {
+  #noteEnd(of: string): void {
+    if (this.#blocks.size === 0 && this.#listedBlocks.size === 0) return;
+    const key = this.#setup.nameOf(of);
     if (this.#blocks.has(key) || this.#listedBlocks.has(key)) this.#blocks.set(key, undefined);
   }
 
@@ -318,11 +328,11 @@ class SharedExceptions implements Exceptions {
 }
 
 function tooMany(most: number): SluiceError {
-  return new SluiceError({
-    code: 'SLUICE_INVALID_OPTION',
-    path: 'sharedExceptions.maxEntries',
-    message: `There are ${most} exceptions already, and no more may be. Remove some, use a prefix or a network for many keys, or raise maxEntries of sharedExceptions.`,
-  });
+  return mistaken(
+    'SLUICE_INVALID_OPTION',
+    'sharedExceptions.maxEntries',
+    `There are ${most} exceptions already, and no more may be. Remove some, use a prefix or a network for many keys, or raise maxEntries of sharedExceptions.`,
+  );
 }
 
 function messageOf(error: unknown): string {

@@ -3,4 +3,4 @@ export { type BlockForOptions, blockFor } from './block-for.ts';
 export { type DocumentRead, type ExceptionsPort, exceptionsOver } from './document.ts';
 export type { ExceptionEntry, ExceptionKind, ExceptionOptions, OverrideOptions, Subject } from './entry.ts';
 export { type Exceptions, type SharedExceptionsOptions, sharedExceptions } from './exceptions.ts';
-export { redisExceptions } from './redis.ts';
+export { type RedisExceptionsOptions, redisExceptions } from './redis.ts';

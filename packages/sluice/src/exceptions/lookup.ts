@@ -5,6 +5,7 @@
 
 import { isIpv4 } from '../http/address.ts';
 import type { Clock } from '../model/clock.ts';
+import { identity } from '../model/maybe-promise.ts';
 import { type ExceptionEntry, untilOf } from './entry.ts';
 import { networkOfKey, parseNetwork } from './network.ts';
 
@@ -30,11 +31,13 @@ export class Lookup {
   readonly #prefixes = newNode<number>();
   readonly #ipv4 = newNode<number>();
   readonly #ipv6 = newNode<number>();
+  readonly #nameOf: (key: string) => string;
   #hasPrefixes = false;
   #hasNetworks = false;
 
-  /** Of two entries about the same, the one that comes first holds while it holds. */
-  constructor(entries: readonly ExceptionEntry[]) {
+  /** Of two entries about the same, the one that comes first holds while it holds. `nameOf` says how entries name a whole key. */
+  constructor(entries: readonly ExceptionEntry[], nameOf: (key: string) => string = identity) {
+    this.#nameOf = nameOf;
     // Blocks are kept by the states of their keys; here they are only listed.
     const used = entries.filter(({ kind }) => kind !== 'block');
     this.size = used.length;
@@ -64,7 +67,7 @@ export class Lookup {
   }
 
   #candidates(key: string): readonly Held[] | undefined {
-    const ofKey = this.#keys.get(key);
+    const ofKey = this.#keys.size === 0 ? undefined : this.#keys.get(this.#nameOf(key));
     const ofPrefix = this.#hasPrefixes ? along(this.#prefixes, codesOf(key)) : undefined;
     const ofNetwork = this.#hasNetworks ? this.#networksOf(key) : undefined;
     if (ofPrefix === undefined && ofNetwork === undefined) return ofKey;

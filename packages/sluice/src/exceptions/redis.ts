@@ -1,7 +1,8 @@
 /** Exceptions on Redis: a STRING that begins with its version, read and written by two small scripts. */
-import { checkOptionNames } from '../model/options.ts';
+import { checkFlag, checkOptionNames } from '../model/options.ts';
 import { checkRunner, type RunScript, type Script } from '../redis/run-script.ts';
 import { sha1 } from '../redis/sha1.ts';
+import { sha256 } from '../redis/sha256.ts';
 import { type ExceptionsPort, VERSION_LENGTH } from './document.ts';
 
 const LAST = VERSION_LENGTH - 1;
@@ -16,6 +17,17 @@ return '1'`;
 
 const DEFAULT_PREFIX = 'sluice';
 
+/** What `redisExceptions` takes besides the way to run a script. */
+export interface RedisExceptionsOptions {
+  /** As that of the store. Default: `sluice`. */
+  readonly prefix?: string | undefined;
+  /**
+   * As that of the store: whole keys are written as a SHA-256, and listed so. Prefixes and networks stay as they are, because keys are compared with
+   * them. All processes must agree. Default: false.
+   */
+  readonly hashKeys?: boolean | undefined;
+}
+
 /**
  * Exceptions that all processes on one Redis share.
  *
@@ -24,12 +36,10 @@ const DEFAULT_PREFIX = 'sluice';
  * const exceptions = sharedExceptions({ port: redisExceptions(runScriptWith(client)) });
  * const limiter = createLimiter({ policy, store: redisStore(client), exceptions });
  */
-export function redisExceptions(
-  run: RunScript,
-  options: { readonly prefix?: string | undefined } = {},
-): ExceptionsPort {
+export function redisExceptions(run: RunScript, options: RedisExceptionsOptions = {}): ExceptionsPort {
   checkRunner(run, 'redisExceptions(runScript)', 'a function that runs scripts, as runScriptWith(client) makes it');
-  checkOptionNames(options, ['prefix'], 'redisExceptions');
+  checkOptionNames(options, ['prefix', 'hashKeys'], 'redisExceptions');
+  checkFlag(options.hashKeys, 'redisExceptions.hashKeys');
   const keys = [`${options.prefix ?? DEFAULT_PREFIX}:{%exceptions}`];
   const [read, swap] = [scriptOf(READ), scriptOf(SWAP)];
   return {
@@ -41,6 +51,7 @@ export function redisExceptions(
       return version === known ? { version } : { version, text: text.slice(VERSION_LENGTH) };
     },
     swap: async (text, next, expected = '') => String(await run(swap, keys, [expected, next, text])) === '1',
+    ...(options.hashKeys === true ? { nameOf: sha256 } : {}),
   };
 }
 

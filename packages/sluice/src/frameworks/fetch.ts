@@ -3,12 +3,12 @@
  * Whatever the runtime passes beside the request is passed on.
  */
 import type { RequestResult } from '../http/gate.ts';
-import type { HeaderValues } from '../http/headers.ts';
 import type { ClientAddress } from '../http/request-view.ts';
 import type { MaybePromise } from '../model/maybe-promise.ts';
+import { callOf } from './exchange.ts';
 import { entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
 import { checkPeerOption, peerOf } from './peer.ts';
-import { holding } from './response-body.ts';
+import { type Answer, passResponse } from './responses.ts';
 
 /** What `rateLimit` takes. */
 export interface FetchRateLimitOptions<Req extends Request = Request, Context = unknown>
@@ -22,8 +22,6 @@ export interface FetchRateLimitOptions<Req extends Request = Request, Context = 
 
 type IpOf<Req> = (request: Req, ...beside: readonly unknown[]) => string | null | undefined;
 
-/** Next.js middleware may answer with nothing, and so may a handler in Bun that has upgraded to a WebSocket. */
-type Answer = Response | null | undefined;
 /** A handler, as Bun, Deno, workers and Next call it: a request, and whatever the runtime hands over beside it. */
 export type FetchHandler<Req, Beside extends readonly unknown[], Res extends Answer> = (
   request: Req,
@@ -49,27 +47,20 @@ export type LimitFetch<Req extends Request> = <
 export function rateLimit<Req extends Request = Request, Context = unknown>(
   options: FetchRateLimitOptions<Req, Context>,
 ): LimitFetch<Req> {
-  const { enter, conclude } = entranceOf(options, { own: ['ip'] });
+  const entrance = entranceOf(options, { own: ['ip'] });
   const ownIp = checkPeerOption(options.ip);
   return (handler) =>
     async (request, ...beside) => {
-      const view = new FetchView(request, beside, ownIp);
+      const call = callOf(request);
+      const view = new FetchView(request, call.exchange, beside, ownIp);
+      const around = { signal: request.signal, wait: (work: Promise<unknown>) => wait(beside, work) };
       try {
-        const entered = enter(view);
-        const decision = await entered;
-        if (!decision.allowed) {
-          const { status, headers, body } = decision.response;
-          return new Response(request.method === 'HEAD' ? null : body, { status, headers });
-        }
-        if (decision.result !== undefined) results.set(request, decision.result);
-        const response = await holding(decision.permit, request.signal, (work) => wait(beside, work))(() =>
-          handler(request, ...beside),
-        );
-        if (response === undefined || response === null) return response;
-        if (conclude !== undefined) wait(beside, conclude(decision, view, response.status));
-        return withHeaders(response, decision.headers);
+        return await passResponse(entrance, view, around, (result) => {
+          if (result !== undefined) results.set(request, result);
+          return handler(request, ...beside);
+        });
       } finally {
-        view.leave();
+        call.leave();
       }
     };
 }
@@ -79,26 +70,6 @@ const results = new WeakMap<Request, RequestResult>();
 /** What the innermost `rateLimit` around a handler was told; undefined when it was skipped. */
 export function rateLimitOf(request: Request): RequestResult | undefined {
   return results.get(request);
-}
-
-/** A response that came from elsewhere, or was made by a shorthand, may not be written to; a copy of it may. */
-function withHeaders(response: Response, headers: HeaderValues): Response {
-  if (!isOrdinary(response)) return response;
-  try {
-    return setHeaders(response, headers);
-  } catch {
-    return setHeaders(new Response(response.body, response), headers);
-  }
-}
-
-function setHeaders(response: Response, headers: HeaderValues): Response {
-  for (const name in headers) response.headers.set(name, headers[name]!);
-  return response;
-}
-
-/** A switch of protocols is between the handler and the runtime, and an error has no headers. */
-function isOrdinary({ status }: Response): boolean {
-  return status >= 200;
 }
 
 interface ExecutionContext {
@@ -111,32 +82,17 @@ function wait(beside: readonly unknown[], work: Promise<unknown>): void {
   if (typeof context?.waitUntil === 'function') context.waitUntil(work);
 }
 
-/** One object for each call of an outermost handler. A request may be used again, as tests do, and is another request then. */
-const calls = new WeakMap<Request, object>();
-
 class FetchView<Req extends Request> implements NativeView<Req> {
   readonly native: Req;
-  #call: object | undefined;
+  readonly exchange: object;
   readonly #beside: readonly unknown[];
   readonly #ownIp: IpOf<Req> | undefined;
 
-  constructor(native: Req, beside: readonly unknown[], ownIp: IpOf<Req> | undefined) {
+  constructor(native: Req, exchange: object, beside: readonly unknown[], ownIp: IpOf<Req> | undefined) {
     this.native = native;
+    this.exchange = exchange;
     this.#beside = beside;
     this.#ownIp = ownIp;
-  }
-
-  get exchange(): object {
-    const outer = calls.get(this.native);
-    if (outer !== undefined) return outer;
-    this.#call = {};
-    calls.set(this.native, this.#call);
-    return this.#call;
-  }
-
-  /** The handler is done. */
-  leave(): void {
-    if (this.#call !== undefined) calls.delete(this.native);
   }
 
   get method(): string {

@@ -1,6 +1,6 @@
 /**
- * `sluice/nest`: a module, a guard and two decorators for Nest 11, over Express or Fastify. The only file of the library that imports
- * a peer when it runs: Nest knows what it injects and what it catches by its own classes.
+ * `sluice/nest`: a module, a guard and two decorators for Nest 11: over Express or Fastify, for resolvers of GraphQL and for gateways of WebSockets. It
+ * imports Nest when it runs, because Nest knows what it injects and what it catches by its own classes.
  */
 
 import {
@@ -21,9 +21,11 @@ import { APP_FILTER, APP_GUARD, Reflector } from '@nestjs/core';
 import type { Denial } from '../http/denial.ts';
 import type { RequestResult } from '../http/gate.ts';
 import type { ClientAddress } from '../http/request-view.ts';
-import type { MaybePromise } from '../model/maybe-promise.ts';
+import { inBackground, type MaybePromise } from '../model/maybe-promise.ts';
 import { checkFunction } from '../model/options.ts';
 import type { Store } from '../model/store.ts';
+import { refusalOf } from './calls.ts';
+import { exchangeIn, messageView, tellClient } from './nest-contexts.ts';
 import {
   concludeOnClose,
   type FastifyReplyLike,
@@ -51,16 +53,19 @@ export interface NestRequest extends Partial<NodeRequest> {
   rateLimit?: RequestResult | undefined;
 }
 
-interface NestExchange {
+/** A request and its response, as `exchangeOf` finds them. */
+export interface NestExchange {
   readonly request: NestRequest;
-  /** Express's, or Fastify's with Node's beneath. */
-  readonly response: NodeResponse | (FastifyReplyLike & { readonly raw: NodeResponse });
+  /** Express's, or Fastify's with Node's beneath. Undefined where there is none, as for a subscription of GraphQL. */
+  readonly response: NodeResponse | (FastifyReplyLike & { readonly raw: NodeResponse }) | undefined;
+  /** Where one request makes several calls, as in GraphQL: which one this is. */
+  readonly call?: { readonly id: object; readonly route: string } | undefined;
 }
 
 /** What `RateLimitModule.forRoot` takes. */
 export interface NestRateLimitOptions<Native = NestRequest, Context = unknown>
   extends RateLimitOptions<Native, Context> {
-  /** Where to find the request of a context that is no HTTP, such as GraphQL. Undefined lets it through uncounted; the default. */
+  /** Where to find the request of a context. Undefined lets it through uncounted. Default: that of HTTP and of GraphQL. */
   readonly exchangeOf?: ((context: ExecutionContext) => NestExchange | undefined) | undefined;
 }
 
@@ -115,10 +120,17 @@ export class RateLimitException extends HttpException {
   /** Undefined when the request does not say who is calling (401). */
   readonly result: RequestResult | undefined;
 
+  /** What clients of GraphQL read in `errors`: `code`, and `retryAfter` in whole seconds. */
+  readonly extensions: { readonly code: string; readonly retryAfter?: number | undefined };
+
   constructor(denial: Denial, result: RequestResult | undefined) {
     super(denial.body, denial.status);
+    const { message, retryAfter } = refusalOf(denial, result);
+    this.message = message;
     this.denial = denial;
     this.result = result;
+    const code = result === undefined ? 'UNAUTHENTICATED' : 'RATE_LIMITED';
+    this.extensions = retryAfter === undefined ? { code } : { code, retryAfter };
   }
 }
 
@@ -127,7 +139,7 @@ class RateLimitFilter implements ExceptionFilter<RateLimitException> {
   catch({ denial }: RateLimitException, host: ArgumentsHost): void {
     // What is no HTTP has no response to send. Nest throws on what a filter has nothing to say to, and GraphQL tells its caller.
     if (host.getType() !== 'http') return;
-    const response = host.switchToHttp().getResponse<NestExchange['response']>();
+    const response = host.switchToHttp().getResponse<NonNullable<NestExchange['response']>>();
     if ('raw' in response) sendReply(response, denial);
     else send(response, denial);
   }
@@ -146,41 +158,67 @@ export class RateLimitGuard implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const entrance = this.#limits.entranceFor(context.getClass(), context.getHandler());
-    const exchange = entrance && this.#limits.exchangeOf(context);
-    if (exchange === undefined) return true;
-    const { request } = exchange;
-    const response = 'raw' in exchange.response ? exchange.response.raw : exchange.response;
-    const view = new NestView(request, request.raw ?? (request as NodeRequest), response);
-    const entered = entrance!.enter(view);
-    const decision = await entered;
-    if (!decision.allowed) {
-      setHeaders(response, rateLimitFields(decision.response));
-      throw new RateLimitException(decision.response, decision.result);
-    }
-    concludeOnClose(response, entrance!.conclude, decision, view);
-    setHeaders(response, decision.headers);
-    request.rateLimit = decision.result;
-    return true;
+    if (entrance === undefined) return true;
+    if (context.getType() === 'ws' && !this.#limits.hasOwnExchange) return passMessage(entrance, context);
+    const exchange = this.#limits.exchangeOf(context);
+    return exchange === undefined || passExchange(entrance, exchange);
   }
 }
 Injectable()(RateLimitGuard);
 Inject(OPTIONS)(RateLimitGuard, undefined, 0);
 
+async function passExchange(
+  entrance: Entrance<NestRequest>,
+  { request, response: sent, call }: NestExchange,
+): Promise<true> {
+  const response = sent !== undefined && 'raw' in sent ? sent.raw : sent;
+  const view = new NestView(request, request.raw ?? (request as NodeRequest), response ?? { req: undefined });
+  view.call = call;
+  const entered = entrance.enter(view);
+  const decision = await entered;
+  if (!decision.allowed) {
+    if (response?.headersSent !== true) setHeaders(response ?? NOWHERE, rateLimitFields(decision.response));
+    throw new RateLimitException(decision.response, decision.result);
+  }
+  if (response === undefined) inBackground(() => decision.permit?.release());
+  else concludeOnClose(response, entrance.conclude, decision, view);
+  if (response?.headersSent !== true) setHeaders(response ?? NOWHERE, decision.headers);
+  request.rateLimit = decision.result;
+  return true;
+}
+
+const NOWHERE = { setHeader(): void {} };
+
+/** A message has no response: who is denied is told by the event `exception`. */
+async function passMessage(entrance: Entrance<NestRequest>, context: ExecutionContext): Promise<true> {
+  const entered = entrance.enter(messageView(context));
+  const decision = await entered;
+  if (decision.allowed) {
+    inBackground(() => decision.permit?.release());
+    return true;
+  }
+  // Whoever has gateways has the package; those who have none need not install it.
+  const { WsException } = await import('@nestjs/websockets');
+  throw new WsException(tellClient(context, refusalOf(decision.response, decision.result)));
+}
+
 /** What the guards of one module's options have in common. */
 class Limits {
   readonly exchangeOf: (context: ExecutionContext) => NestExchange | undefined;
+  readonly hasOwnExchange: boolean;
   readonly #options: NestRateLimitOptions;
   readonly #store: Store;
   readonly #common: Entrance<NestRequest> | undefined;
   readonly #made = new WeakMap<Target, WeakMap<Target, { readonly entrance: Entrance<NestRequest> | undefined }>>();
 
   constructor(options: NestRateLimitOptions) {
-    const { store: _store, exchangeOf = httpExchange, ...common } = options;
+    const { store: _store, exchangeOf = exchangeIn, ...common } = options;
     checkRateLimitOptions(common, 'RateLimitModule');
     checkFunction(options.exchangeOf, 'RateLimitModule.exchangeOf');
     this.#store = checkStoreOption(options, 'RateLimitModule');
     this.#options = common;
     this.exchangeOf = exchangeOf;
+    this.hasOwnExchange = exchangeOf !== exchangeIn;
     this.#common = hasLimit(common) ? entranceOf(common, { path: 'RateLimitModule', store: this.#store }) : undefined;
   }
 
@@ -224,18 +262,18 @@ function placeOf(controller: Target): string {
   return said.map((value) => (value === undefined ? '' : ` ${String(value)}`)).join('');
 }
 
-function httpExchange(context: ExecutionContext): NestExchange | undefined {
-  if (context.getType() !== 'http') return undefined;
-  const http = context.switchToHttp();
-  return { request: http.getRequest(), response: http.getResponse() };
-}
-
 /** For filters that write a response of their own: what does not tell of ours. */
 function rateLimitFields({ headers }: Denial): Denial['headers'] {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'Content-Type'));
 }
 
 class NestView extends NodeView<NestRequest> {
+  call: NestExchange['call'];
+
+  override get exchange(): object | undefined {
+    return this.call?.id ?? super.exchange;
+  }
+
   override get path(): string {
     return this.native.originalUrl ?? super.path;
   }
@@ -247,6 +285,7 @@ class NestView extends NodeView<NestRequest> {
 
   override get route(): string | undefined {
     const { route, routeOptions } = this.native;
+    if (this.call !== undefined) return this.call.route;
     return routeOptions?.url ?? (typeof route?.path === 'string' ? route.path : undefined);
   }
 }

@@ -5,13 +5,12 @@
  * All questions wait equally long, so they fall due in the order they came: one line and one timer serve all of them, and a question that is
  * answered costs no timer. The timer does not keep a program alive, and is not wound again once nobody waits.
  */
-import { type Clock, checkClock, monotonicClock } from '../model/clock.ts';
+import { type Clock, checkClock, monotonicClock, type WakeAfter, wakeByTimer } from '../model/clock.ts';
 import { type Duration, parseDuration } from '../model/duration.ts';
-import { SluiceError } from '../model/errors.ts';
+import { mistaken, type SluiceError } from '../model/errors.ts';
 import { either, identity, type MaybePromise } from '../model/maybe-promise.ts';
 import { checkFunction, checkOptionNames } from '../model/options.ts';
 import type { Answer } from '../model/store.ts';
-import { type WakeAfter, wakeByTimer } from '../model/timer.ts';
 import { type Layer, layerOf } from './layered.ts';
 
 /** What `deadline` takes. */
@@ -103,9 +102,9 @@ class WaitingLine {
 }
 
 export function timedOut(timeoutMs: number): SluiceError {
-  return new SluiceError({
-    code: 'SLUICE_TIMEOUT',
-    path: 'store',
-    message: `The store did not answer within ${timeoutMs} ms. The attempt may have been counted all the same.`,
-  });
+  return mistaken(
+    'SLUICE_TIMEOUT',
+    'store',
+    `The store did not answer within ${timeoutMs} ms. The attempt may have been counted all the same.`,
+  );
 }

@@ -1,5 +1,5 @@
 /** `sluice/layers`: stores around stores. */
-export type { WakeAfter } from '../model/timer.ts';
+export type { WakeAfter } from '../model/clock.ts';
 export {
   type CircuitBreakerOptions,
   type CircuitChange,

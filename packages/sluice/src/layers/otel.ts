@@ -5,10 +5,10 @@
  */
 import { type Clock, checkClock, monotonicClock } from '../model/clock.ts';
 import { Kind } from '../model/errors.ts';
-import { proceed } from '../model/maybe-promise.ts';
+import { asking, proceed } from '../model/maybe-promise.ts';
 import { checkOptionNames, invalidOption } from '../model/options.ts';
 import type { Policy } from '../model/policy.ts';
-import { type Answer, type Attempt, asking, checksOf, isStoreFault, type Store } from '../model/store.ts';
+import { type Answer, type Attempt, checksOf, isStoreFault, type Store } from '../model/store.ts';
 import { type Layer, layerOf } from './layered.ts';
 import { checkPlace } from './telemetry.ts';
 

@@ -18,7 +18,7 @@ import type { Store } from '../model/store.ts';
 import { offAbort, onAbort } from './abort.ts';
 import { refund } from './changes.ts';
 import { type AttemptOptions, ask, type Core, called, checkKey, type WithContext } from './core.ts';
-import { type Amounts, amountFor } from './costs.ts';
+import type { Amounts } from './costs.ts';
 import type { Line, Lines, Waiter } from './lines.ts';
 import type { Timers } from './sleep.ts';
 
@@ -189,10 +189,7 @@ class Turn implements Waiter {
   #waitFor({ retryAfter, limit, policy }: RateLimitResult): number | undefined {
     const { policies, amounts, timeoutMs } = this.#request;
     if (retryAfter === NEVER) {
-      const cost = amountFor(
-        amounts,
-        policies.findIndex(({ name }) => name === policy),
-      );
+      const cost = amounts[policies.findIndex(({ name }) => name === policy)]!;
       return this.#fail(neverFits(cost, limit, policy));
     }
     const micros = Math.max(1, exactMicros(retryAfter!));

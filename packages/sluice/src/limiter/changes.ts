@@ -5,14 +5,13 @@
 import type { RateLimitResult } from '../model/decision.ts';
 import { type Duration, parseDuration, toMicros } from '../model/duration.ts';
 import { Kind } from '../model/errors.ts';
-import type { MaybePromise } from '../model/maybe-promise.ts';
 import { invalidOption } from '../model/options.ts';
 import type { Policy } from '../model/policy.ts';
 import { checkResult, isSpentInStore, spentOf } from '../model/spent.ts';
-import type { Change, Store } from '../model/store.ts';
+import type { Store } from '../model/store.ts';
 import { type AttemptOptions, ask, type ContextOption, type Core, called, type WithContext } from './core.ts';
-import { type Amounts, amountFor, type Cost } from './costs.ts';
-import { debtOf, joined, penalties } from './debt.ts';
+import type { Amounts, Cost } from './costs.ts';
+import { changeAll, debtOf, penalties } from './debt.ts';
 
 /** What `refund` takes besides its key. */
 export interface RefundOptions<Context> extends AttemptOptions<Context> {
@@ -77,11 +76,9 @@ export function changeVerbs(core: Core<unknown>): ChangeVerbs<unknown> {
     async penalize(key, options) {
       const { amounts, policies, maxDebt } = await called(core, 'penalize', ['cost', 'maxDebt'], key, options);
       const debts = debtOf(maxDebt, policies, 'penalize.maxDebt');
-      const parts = policies.map((policy, index) =>
-        penalties(key, policy, amountFor(amounts, index), amountFor(debts, index)),
+      return withUnits(
+        await changeAll(store, policies, (policy, index) => penalties(key, policy, amounts[index]!, debts[index]!)),
       );
-      const answer = joined(await store.ask({ verb: 'change', changes: parts.flat() }), parts);
-      return { ...answer, changed: Math.min(...unitsOf(answer)) };
     },
     async block(key, duration, options) {
       const { policies, reason } = await called<unknown, BlockOptions<unknown>>(
@@ -93,11 +90,11 @@ export function changeVerbs(core: Core<unknown>): ChangeVerbs<unknown> {
       );
       checkReason(reason);
       const micros = toMicros(parseDuration(duration, 'block.duration'));
-      return change(store, key, policies, () => ({ verb: 'block', duration: micros, reason }));
+      return changeAll(store, policies, (policy) => [{ verb: 'block', key, policy, duration: micros, reason }]);
     },
     async unblock(key, options) {
       const { policies } = await called(core, 'unblock', [], key, options);
-      const result = await change(store, key, policies, () => ({ verb: 'unblock' }));
+      const result = await changeAll(store, policies, (policy) => [{ verb: 'unblock', key, policy }]);
       freed(key);
       return result;
     },
@@ -113,30 +110,27 @@ export async function refund(
   of?: RateLimitResult,
   spent = amounts,
 ): Promise<ChangeResult> {
-  if (of !== undefined && !isSpentInStore(of)) return { ...(await ask(store, key, policies, 0)), changed: 0 };
-  return changeUnits(store, key, policies, (policy, index) => ({
-    verb: 'refund',
-    cost: amountFor(amounts, index),
-    spent: of === undefined ? undefined : spentOf(of, key, policy, amountFor(spent, index)),
-  }));
+  if (of !== undefined && !isSpentInStore(of))
+    return {
+      ...(await ask(
+        store,
+        key,
+        policies,
+        policies.map(() => 0),
+      )),
+      changed: 0,
+    };
+  return withUnits(
+    await changeAll(store, policies, (policy, index) => [
+      {
+        ...{ verb: 'refund', key, policy, cost: amounts[index]! },
+        spent: of && spentOf(of, key, policy, spent[index]!),
+      },
+    ]),
+  );
 }
 
-/** A change, whatever its key and policy. */
-type Amount = Change extends infer Each ? (Each extends Change ? Omit<Each, 'key' | 'policy'> : never) : never;
-
-/** The same under each policy. */
-function change(
-  store: Store,
-  key: string,
-  policies: readonly Policy[],
-  amountOf: (policy: Policy, index: number) => Amount,
-): MaybePromise<RateLimitResult> {
-  const changes = policies.map((policy, index) => ({ key, policy, ...amountOf(policy, index) }) as Change);
-  return store.ask({ verb: 'change', changes });
-}
-
-async function changeUnits(...of: Parameters<typeof change>): Promise<ChangeResult> {
-  const answer = await change(...of);
+function withUnits(answer: RateLimitResult): ChangeResult {
   return { ...answer, changed: Math.min(...unitsOf(answer)) };
 }
 

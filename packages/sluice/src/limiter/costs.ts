@@ -12,27 +12,14 @@ export type Costs = Readonly<Record<string, number>>;
 /** Units to spend: one number for all policies, or one for each by its name. Whole numbers of at least 0. */
 export type Cost = number | Costs;
 
-/** The same once the policies are known: for all of them, or for each in their order. */
-export type Amounts = number | readonly number[];
-
-export function amountFor(amounts: Amounts, index: number): number {
-  return typeof amounts === 'number' ? amounts : amounts[index]!;
-}
-
-/** Each with the other's at the same place. */
-export function combined(one: Amounts, other: Amounts, by: (one: number, other: number) => number): Amounts {
-  if (typeof one === 'number' && typeof other === 'number') return by(one, other);
-  const { length } = typeof one === 'number' ? (other as readonly number[]) : one;
-  return Array.from({ length }, (_, index) => by(amountFor(one, index), amountFor(other, index)));
-}
-
-/** The largest of them. */
-export function most(amounts: Amounts): number {
-  return typeof amounts === 'number' ? amounts : Math.max(...amounts);
-}
+/** The same once the policies are known: for each in their order. */
+export type Amounts = readonly number[];
 
 export function amountsOf(cost: unknown, policies: readonly Policy[], path = 'cost'): Amounts {
-  if (!isByName(cost)) return checkCost(cost, path);
+  if (!isByName(cost)) {
+    const units = checkCost(cost, path);
+    return policies.map(() => units);
+  }
   const names = policies.map(({ name }) => name);
   const unknown = Object.keys(cost).find((name) => !names.includes(name));
   if (unknown !== undefined) throw unknownName('SLUICE_INVALID_COST', path, 'policy', unknown, names);

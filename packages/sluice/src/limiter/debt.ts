@@ -1,20 +1,16 @@
 /**
  * Debt: spending below empty, down to a bound. What was really used may be more than there is; charged later, it would be charged to nobody.
  */
-import type { RateLimitResult } from '../model/decision.ts';
 import { invalidOption } from '../model/options.ts';
 import { type Policy, ruleOf } from '../model/policy.ts';
 import { resultOf } from '../model/result.ts';
-import type { Change } from '../model/store.ts';
-import { type Amounts, amountFor, amountsOf, type Cost } from './costs.ts';
+import { type Answer, answerLike, type Change, type Changes, type Store } from '../model/store.ts';
+import { type Amounts, amountsOf, type Cost } from './costs.ts';
 
 /** Checked before anything is spent: not every algorithm can go below empty. */
 export function debtOf(maxDebt: Cost | undefined, policies: readonly Policy[], path: string): Amounts {
-  if (maxDebt === undefined) return 0;
-  const debts = amountsOf(maxDebt, policies, path);
-  for (const [index, policy] of policies.entries()) {
-    if (amountFor(debts, index) > 0) withDebt(policy, amountFor(debts, index));
-  }
+  const debts = amountsOf(maxDebt ?? 0, policies, path);
+  for (const [index, debt] of debts.entries()) if (debt > 0) withDebt(policies[index]!, debt);
   return debts;
 }
 
@@ -39,15 +35,24 @@ export function withDebt(policy: Policy, maxDebt: number): Policy {
   throw invalidOption('maxDebt', `0 for policy ${policy.name}, whose algorithm has no limit to go below`, maxDebt);
 }
 
-/** One decision for each policy: what a look sees last, and by how many units its changes moved it. */
-export function joined(answer: RateLimitResult, parts: readonly (readonly unknown[])[]): RateLimitResult {
-  const isOne = parts.every(({ length }) => length === 1);
-  if (isOne) return answer;
+/**
+ * Carries out the changes of each policy in one question. One decision for each policy: what a look sees last, and by how many units its changes
+ * moved it.
+ */
+export async function changeAll(
+  store: Store,
+  policies: readonly Policy[],
+  changesOf: (policy: Policy, index: number) => readonly Change[],
+  settles?: Changes['settles'],
+): Promise<Answer> {
+  const parts = policies.map(changesOf);
+  const answer = await store.ask({ verb: 'change', changes: parts.flat(), settles });
+  if (parts.every(({ length }) => length === 1)) return answer;
   let next = 0;
   const decisions = parts.map(({ length }) => {
     next += length;
     const changed = answer.decisions.slice(next - length, next).reduce((sum, { changed = 0 }) => sum + changed, 0);
     return { ...answer.decisions[next - 1]!, changed };
   });
-  return resultOf(decisions, answer.source);
+  return answerLike(answer, resultOf(decisions, answer.source));
 }

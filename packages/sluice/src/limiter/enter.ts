@@ -13,7 +13,7 @@ import { type Policy, ruleOf } from '../model/policy.ts';
 import { checkResult } from '../model/spent.ts';
 import { acquire, checkWork } from './acquire.ts';
 import { type AttemptOptions, ask, type Core, called, type WithContext } from './core.ts';
-import { type Amounts, amountFor } from './costs.ts';
+import type { Amounts } from './costs.ts';
 import type { Lines } from './lines.ts';
 import { systemTimers } from './sleep.ts';
 
@@ -68,7 +68,6 @@ const ENTER_OPTIONS = ['cost', 'heartbeat'] as const;
 
 /** What a verb was called with, checked. */
 interface Entering {
-  readonly key: string;
   readonly policies: readonly Policy[];
   readonly amounts: Amounts;
   readonly heartbeat?: boolean | undefined;
@@ -79,20 +78,20 @@ export function enterVerbs(core: Core<unknown>, lines: Lines): EnterVerbs<unknow
   const now = (): number => readMicros(timers.clock);
   return {
     async enter(key, options) {
-      const entering = { ...(await called(core, 'enter', ENTER_OPTIONS, key, options)), key };
+      const entering = await called(core, 'enter', ENTER_OPTIONS, key, options);
       checkFlag(entering.heartbeat, 'enter.heartbeat');
       const permits = permitsAmong(entering.policies, 'enter');
       const sentAt = now();
       const result = await ask(store, key, entering.policies, entering.amounts);
-      return hold(core, permits, entering, result, sentAt);
+      return hold(core, permits, key, entering, result, sentAt);
     },
     async run(key, work, options) {
       checkWork(work, 'run');
-      let asked: (Entering & { permits: Permits; sentAt: number }) | undefined;
+      let asked: (Entering & { readonly permits: Permits; readonly sentAt: number }) | undefined;
       const result = await acquire(core, lines, key, options, 'run', ({ policies, amounts }) => {
-        asked = { key, policies, amounts, permits: permitsAmong(policies, 'run'), sentAt: now() };
+        asked = { policies, amounts, permits: permitsAmong(policies, 'run'), sentAt: now() };
       });
-      const permit = hold(core, asked!.permits, asked!, result, asked!.sentAt);
+      const permit = hold(core, asked!.permits, key, asked!, result, asked!.sentAt);
       try {
         return await work(permit);
       } finally {
@@ -103,10 +102,10 @@ export function enterVerbs(core: Core<unknown>, lines: Lines): EnterVerbs<unknow
     permitOf: (key, result, options) =>
       proceed(called(core, 'permitOf', ENTER_OPTIONS, key, options), (request) => {
         checkFlag(request.heartbeat, 'permitOf.heartbeat');
-        const [permits] = permitsIn(request.policies);
+        const permits = permitsIn(request.policies);
         if (permits === undefined) return undefined;
         if (result.allowed) checkResult(result, key, request.policies, 'permitOf(key, result)');
-        return hold(core, permits, { ...request, key }, result, now());
+        return hold(core, permits, key, request, result, now());
       }),
   };
 }
@@ -114,25 +113,36 @@ export function enterVerbs(core: Core<unknown>, lines: Lines): EnterVerbs<unknow
 function hold(
   { store, timers, freed }: Core<unknown>,
   permits: Permits,
-  { key, policies, amounts, heartbeat = true }: Entering,
+  key: string,
+  { policies, amounts, heartbeat = true }: Entering,
   result: RateLimitResult,
   sentAt: number,
 ): Permit {
-  const costs = policies.map((_, index) => amountFor(amounts, index));
   const { clock } = timers;
   return permits.permitOf({
-    ...{ store, clock, key, policies, costs, result, sentAt, heartbeat },
+    store,
+    clock,
+    key,
+    policies,
+    costs: amounts,
+    result,
+    sentAt,
+    heartbeat,
     sleep: timers === systemTimers ? undefined : (ms) => timers.sleep(ms, new AbortController().signal),
     freed: () => freed(key),
   });
 }
 
-function permitsIn(policies: readonly Policy[]): readonly Permits[] {
-  return policies.flatMap((policy) => ruleOf(policy).permits ?? []);
+function permitsIn(policies: readonly Policy[]): Permits | undefined {
+  for (const policy of policies) {
+    const { permits } = ruleOf(policy);
+    if (permits !== undefined) return permits;
+  }
+  return undefined;
 }
 
 function permitsAmong(policies: readonly Policy[], verb: string): Permits {
-  const [permits] = permitsIn(policies);
+  const permits = permitsIn(policies);
   if (permits === undefined) throw noPermits(policies, verb);
   return permits;
 }

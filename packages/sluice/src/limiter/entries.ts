@@ -5,7 +5,7 @@ import { checkOptionNames, invalidOption } from '../model/options.ts';
 import { invalidPolicy, type Policy } from '../model/policy.ts';
 import type { Check } from '../model/store.ts';
 import { checkKey, checkOne, checkPolicies, MAX_POLICIES } from './core.ts';
-import { amountFor, amountsOf, type Cost } from './costs.ts';
+import { amountsOf, type Cost } from './costs.ts';
 
 /** One key of an attempt, what it spends, and from what. */
 export interface AttemptEntry {
@@ -43,7 +43,7 @@ function checksOfOne(entry: unknown, path: string, ownPolicies: readonly Policy[
         ? checkPolicies(policies, `${path}.policies`)
         : ownPolicies;
   const amounts = amountsOf(cost, chosen, `${path}.cost`);
-  return chosen.map((policy, index) => ({ key, policy, cost: amountFor(amounts, index) }));
+  return chosen.map((policy, index) => ({ key, policy, cost: amounts[index]! }));
 }
 
 /** Two checks of one state would each be decided as if the other were not there. */

@@ -15,7 +15,7 @@ import { isSpentInStore, spentBy } from '../model/spent.ts';
 import type { Answer, Attempt } from '../model/store.ts';
 import { waitFor } from './acquire.ts';
 import { type AttemptOptions, attemptOn, type ContextOption, type Core, called } from './core.ts';
-import { type Amounts, amountFor, amountsOf, type Cost, combined, isByName } from './costs.ts';
+import { type Amounts, amountsOf, type Cost, isByName } from './costs.ts';
 import { debtOf } from './debt.ts';
 import type { Lines } from './lines.ts';
 import {
@@ -120,7 +120,7 @@ export async function reserve<Context, Given extends ReservedCost>(
   const spending: Spending = {
     key,
     policies,
-    spent: result.decisions.map((told, index) => spentBy(told, amountFor(amounts, index))),
+    spent: result.decisions.map((told, index) => spentBy(told, amounts[index]!)),
   };
   const marked =
     made === 'made' && isSpentInStore(result) ? { ...spending, id, ends: decidedAt(result) + lasts } : undefined;
@@ -148,7 +148,7 @@ function holdOf<Context>(core: Core<Context>, reservation: Reservation): Hold<Co
   let isShown = false;
 
   const settleNow = async (actual: Amounts, expired: boolean): Promise<Settlement> => {
-    const over = policies.map((_, index) => amountFor(actual, index) - amountFor(amounts, index));
+    const over = actual.map((units, index) => units - amounts[index]!);
     const givesBack = !expired && isSpentInStore(result);
     const nothing = over.every((by) => by === 0 || (by < 0 && !givesBack));
     if (nothing && !(isShown && givesBack)) return { ...result, changed: 0, missing: 0, expired };
@@ -156,19 +156,20 @@ function holdOf<Context>(core: Core<Context>, reservation: Reservation): Hold<Co
       const { mark, ...told } = await settleSpending(core, marked, actual, maxDebt);
       return { ...told, expired: mark === 'missing' && late(told, marked, 'hold.commit') };
     }
-    const used = givesBack ? actual : combined(actual, amounts, Math.max);
+    const used = givesBack ? actual : actual.map((units, index) => Math.max(units, amounts[index]!));
     const { mark: _, ...told } = await settleSpending(core, spending, used, maxDebt);
     return { ...told, expired };
   };
 
-  const settle = async (verb: string, actual: Cost): Promise<Settlement> => {
+  const settle = async (verb: string, actual: Cost, isTruth: boolean): Promise<Settlement> => {
     if (ended !== undefined) throw alreadySettled(`hold.${verb}`, ended);
     const units = amountsOf(actual, policies, 'commit(actual)');
     const expired = readMicros(core.timers.clock) >= expiresAt;
     ended = 'settled already';
     try {
       const settlement = await settleNow(units, expired);
-      learn(actual);
+      // What did not happen, and what nobody knows, teaches nothing.
+      if (isTruth) learn(actual);
       return settlement;
     } catch (error) {
       // The mark says whether it was carried out, so it may be tried again.
@@ -185,8 +186,8 @@ function holdOf<Context>(core: Core<Context>, reservation: Reservation): Hold<Co
       isShown = true;
       return marked && tokenOf(marked);
     },
-    commit: (actual = cost) => settle('commit', actual),
-    cancel: () => settle('cancel', 0),
+    commit: (actual) => settle('commit', actual === undefined ? cost : actual, actual !== undefined),
+    cancel: () => settle('cancel', 0, false),
   };
 }
 

@@ -2,10 +2,11 @@
 
 import type { HistoryEntry, RateLimitResult } from '../model/decision.ts';
 import { Kind } from '../model/errors.ts';
+import type { ExceptionEntry } from '../model/exception.ts';
 import { type MaybePromise, proceed } from '../model/maybe-promise.ts';
 import { checkOptionNames, invalidOption } from '../model/options.ts';
 import { type Policy, ruleOf } from '../model/policy.ts';
-import { exactMicros, withKeys } from '../model/result.ts';
+import { withKeys } from '../model/result.ts';
 import { attemptOf, checkStore, NOTHING_ELSE, noHistory, type Store } from '../model/store.ts';
 import { type WaitVerbs, waitVerbs } from './acquire.ts';
 import { type ChangeVerbs, changeVerbs } from './changes.ts';
@@ -24,7 +25,7 @@ import { type EnterVerbs, enterVerbs } from './enter.ts';
 import { type AttemptEntry, checksOfEntries } from './entries.ts';
 import { type Hold, type ReservedCost, type ReserveOptions, reserve, type SettleOptions, settle } from './hold.ts';
 import { Lines } from './lines.ts';
-import { hasOwnAnswers, withMarks, withOwnAnswers } from './own-answers.ts';
+import { hasOwnAnswers, withOwnAnswers } from './own-answers.ts';
 import type { Settlement } from './settle.ts';
 import { warnOfSharing } from './sharing.ts';
 import { checkTimers, systemTimers, type Timers } from './sleep.ts';
@@ -40,11 +41,18 @@ export type LimiterOptions<Context> = PolicyOptions<Context> &
 /** What a limiter takes besides its policies and its store. */
 export interface LimiterSettings {
   /** Keys, prefixes and networks that are exempt, denied or have other numbers: `sharedExceptions()` of `sluice/exceptions`. Default: none. */
-  readonly exceptions?: { around(store: Store): Store } | undefined;
+  readonly exceptions?: ExceptionList | undefined;
   /** How many may wait for one key in `acquire` and `schedule`. Default: 10,000. */
   readonly queueLimit?: number | undefined;
   /** For tests and simulations: what `acquire` sleeps on, and measures timeouts and the ttl of holds with. Default: the system's. */
   readonly timers?: Timers | undefined;
+}
+
+/** What a limiter needs of exceptions: `sharedExceptions()` of `sluice/exceptions` makes them. */
+export interface ExceptionList {
+  around(store: Store): Store;
+  list?(): readonly ExceptionEntry[];
+  of?(key: string): readonly ExceptionEntry[];
 }
 
 /** A method, so that a limiter with a context passes for one without, as it does for all other verbs. */
@@ -102,6 +110,11 @@ export interface Limiter<Context = unknown> extends ChangeVerbs<Context>, WaitVe
   settle(token: string, actual: Cost, ...options: WithContext<Context, SettleOptions<Context>>): Promise<Settlement>;
   /** Gives the key its full limit again, and ends a block. */
   reset(key: string, ...options: WithContext<Context, ContextOption<Context>>): Promise<void>;
+  /**
+   * Everything that holds besides the policies, as this process knows it: exempt, denied and blocked keys, prefixes and networks, and other numbers, each with
+   * its end and reason; with a key those that hold for it, the most specific first. Empty without `exceptions`.
+   */
+  exceptions(key?: string): readonly ExceptionEntry[];
   /** When a sliding window log admitted what, within its window, oldest first. */
   history(key: string, ...options: WithContext<Context, HistoryOptions<Context>>): Promise<readonly HistoryEntry[]>;
 }
@@ -141,7 +154,7 @@ function makeLimiter(options: LimiterOptions<unknown>): Limiter {
   }
   const except = (inner: Store): Store => exceptions?.around(inner) ?? inner;
   // Exceptions are asked first: they hold for unlimited keys too.
-  const several = withMarks(except(withOwnAnswers(base)));
+  const several = except(withOwnAnswers(base));
   const store = constant === undefined || constant.some(hasOwnAnswers) ? several : except(base);
   const core: Core<unknown> = { store, policiesFor, timers, freed: (key) => lines.wakeHeads(key) };
   if (constant !== undefined) warnOfSharing(store, constant);
@@ -161,10 +174,19 @@ function makeLimiter(options: LimiterOptions<unknown>): Limiter {
       await store.ask({ verb: 'forget', key, policies });
       core.freed(key);
     },
-    history: (key, options) => history(core, key, options),
+    exceptions: (key) => (key === undefined ? exceptions?.list?.() : exceptions?.of?.(checkKey(key))) ?? [],
+    async history(key, options) {
+      const request = await called<unknown, HistoryOptions<unknown>>(core, 'history', HISTORY_OPTIONS, key, options);
+      const { policies, limit } = request;
+      if (limit !== undefined) checkCost(limit, 'history.limit');
+      const log = policies.find((policy) => ruleOf(policy).history !== undefined);
+      if (log === undefined) throw noHistory(policies[0]!);
+      return ruleOf(log).history!(store, { ...request, key });
+    },
   };
 }
 
+const HISTORY_OPTIONS = ['policy', 'after', 'limit'] as const;
 const ATTEMPT_OPTIONS = ['cost', 'id', 'ttl', 'context'] as const;
 
 function attemptVerb<Context>(
@@ -192,8 +214,7 @@ function attemptVerb<Context>(
       return store.ask({ verb: 'attempt', key, policy: only, cost: units, and: NOTHING_ELSE, dryRun });
     }
     return proceed(policiesFor(options?.context), (policies) => {
-      const amounts = cost === undefined ? 1 : amountsOf(cost, policies);
-      return store.ask(attemptOn(key, policies, amounts, dryRun));
+      return store.ask(attemptOn(key, policies, amountsOf(cost ?? 1, policies), dryRun));
     });
   };
   const severalKeys = async (
@@ -220,43 +241,4 @@ function attemptVerb<Context>(
     }
   };
   return Object.assign(attempt, { atOnce }) as AttemptVerb<Context>;
-}
-
-/** Entries in one question: few enough that the store is not kept from answering others. */
-const HISTORY_PIECE = 1000;
-
-async function history<Context>(
-  core: Core<Context>,
-  key: string,
-  options?: HistoryOptions<Context>,
-): Promise<readonly HistoryEntry[]> {
-  const request = await called<Context, HistoryOptions<Context>>(
-    core,
-    'history',
-    ['policy', 'after', 'limit'],
-    key,
-    options,
-  );
-  const policy = logAmong(request.policies, request.policy);
-  const limit = request.limit === undefined ? Number.POSITIVE_INFINITY : checkCost(request.limit, 'history.limit');
-  const entries: HistoryEntry[] = [];
-  let after = request.after === undefined ? Number.NEGATIVE_INFINITY : exactMicros(request.after);
-  for (let isAll = false; !isAll && entries.length < limit; ) {
-    const most = Math.min(HISTORY_PIECE, limit - entries.length);
-    const { history: piece = [] } = await core.store.ask({ verb: 'history', key, policy, after, most });
-    entries.push(...piece);
-    isAll = piece.length < most;
-    if (!isAll) after = exactMicros(piece.at(-1)!.at);
-  }
-  return entries;
-}
-
-/** The log that is asked for by name, or the only one there is. */
-function logAmong(policies: readonly Policy[], name: string | undefined): Policy {
-  const logs = policies.filter((policy) => ruleOf(policy).entries !== undefined);
-  const found = name === undefined ? logs : policies.filter((policy) => policy.name === name);
-  if (found.length === 1 && ruleOf(found[0]!).entries !== undefined) return found[0]!;
-  if (found.length === 1 || logs.length === 0) throw noHistory(found[0] ?? policies[0]!);
-  const names = (name === undefined ? logs : policies).map((policy) => policy.name).join(', ');
-  throw invalidOption('history.policy', `the name of a policy of this limiter: ${names}`, name);
 }

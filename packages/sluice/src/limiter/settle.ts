@@ -12,8 +12,8 @@ import type { Spent } from '../model/step.ts';
 import type { Answer, Change, Changes } from '../model/store.ts';
 import { type ChangeResult, unitsOf } from './changes.ts';
 import type { Core } from './core.ts';
-import { type Amounts, amountFor, most } from './costs.ts';
-import { joined, penalties } from './debt.ts';
+import type { Amounts } from './costs.ts';
+import { changeAll, penalties } from './debt.ts';
 
 /** What was spent under each policy, in their order. */
 export interface Spending {
@@ -48,22 +48,18 @@ export async function settleSpending<Context>(
   maxDebt: Amounts,
 ): Promise<Omit<Settlement, 'expired'> & Pick<Answer, 'mark'>> {
   const { key, policies, spent } = spending;
-  const over = spent.map(({ cost }, index) => amountFor(actual, index) - cost);
-  const parts = policies.map((policy, index) =>
-    changesFor(key, policy, over[index]!, spent[index]!, amountFor(maxDebt, index)),
+  const over = spent.map(({ cost }, index) => actual[index]! - cost);
+  const told = await changeAll(
+    store,
+    policies,
+    (policy, index) => changesFor(key, policy, over[index]!, spent[index]!, maxDebt[index]!),
+    settlesOf(spending),
   );
-  const answer = await store.ask({ verb: 'change', changes: parts.flat(), settles: settlesOf(spending) });
-  const told = joined(answer, parts);
   const units = unitsOf(told);
   if (over.some((by, index) => by < 0 && units[index]! > 0)) freed(key);
   const moved = units.filter((_, index) => over[index] !== 0);
   const changed = moved.length === 0 ? 0 : Math.min(...moved);
-  return {
-    ...told,
-    changed,
-    missing: most(over.map((by, index) => Math.max(0, by - units[index]!))),
-    mark: answer.mark,
-  };
+  return { ...told, changed, missing: Math.max(...over.map((by, index) => Math.max(0, by - units[index]!))) };
 }
 
 function settlesOf(spending: Spending | MarkedSpending): Changes['settles'] {
@@ -139,7 +135,7 @@ function invalidToken(): SluiceError {
 /** A settlement that found no mark: too late, or for the second time. */
 export function late<Told extends RateLimitResult>(told: Told, { ends }: MarkedSpending, path: string): boolean {
   if (decidedAt(told) >= ends) return true;
-  throw alreadySettled(path, 'settled already, or lost with a server that failed');
+  throw alreadySettled(path, 'settled already, or lost with a server that failed or a store that was full');
 }
 
 export function alreadySettled(path: string, ended: string): SluiceError {

@@ -4,10 +4,9 @@
  * on a clock that never steps back.
  */
 
-import { type Clock, checkClock, monotonicClock } from '../model/clock.ts';
+import { type Clock, checkClock, LONGEST_TIMER_MS, monotonicClock } from '../model/clock.ts';
 import { Kind } from '../model/errors.ts';
 import { invalidOption } from '../model/options.ts';
-import { LONGEST_TIMER_MS } from '../model/timer.ts';
 
 /**
  * Resolves once so many milliseconds have passed, or as soon as the signal aborts. Never before, never rejects, and leaves neither a

@@ -41,7 +41,7 @@ export function askSpecially<Context>(
   dryRun: boolean,
 ): MaybePromise<RateLimitResult> {
   const partial = partialOf(cost, policies);
-  const amounts = partial === undefined ? amountsOf(cost, policies) : partial.most;
+  const amounts = amountsOf(partial?.most ?? cost, policies);
   const mark = markOf(id, ttl);
   const question: Attempt = { ...attemptOn(key, policies, amounts, dryRun), mark, least: partial?.least };
   return proceed(store.ask(question), ({ mark: made, granted, ...result }: Answer) => ({

@@ -7,7 +7,10 @@ import { checkCount, checkOptionNames, invalidOption } from '../model/options.ts
 
 /** What `estimates` takes. */
 export interface EstimatesOptions {
-  /** The share of the work that is to cost no more than the estimate: above 0 and below 1. Default: 0.9. */
+  /**
+   * The share of the work that is to cost no more than the estimate: above 0 and below 1. Default: 0.5, which allows the most under a bucket. Take
+   * 0.9 for a window or a quota.
+   */
   readonly quantile?: number | undefined;
   /** What to expect at least of a name of which less than 10 costs are known: a whole number. Default: 1000. */
   readonly first?: number | undefined;
@@ -34,13 +37,13 @@ const FEW = 10;
  * Costs that are learned by name, so that nobody has to guess them. What a hold is committed with is learned.
  *
  * @example
- * const answers = estimates({ quantile: 0.9, first: 500 });
+ * const answers = estimates();
  * const hold = await limiter.reserve('user:42', { cost: answers.of('gpt-5', promptTokens) });
  * if (hold.allowed) await hold.commit(usage.total_tokens);
  */
 export function estimates(options: EstimatesOptions = {}): Estimates {
   checkOptionNames(options, ['quantile', 'first', 'maxNames'], 'estimates');
-  const { quantile = 0.9, first = 1000, maxNames = 1000 } = options;
+  const { quantile = 0.5, first = 1000, maxNames = 1000 } = options;
   if (!(typeof quantile === 'number' && quantile > 0 && quantile < 1)) {
     throw invalidOption('estimates.quantile', 'a number above 0 and below 1', quantile);
   }

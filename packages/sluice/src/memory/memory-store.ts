@@ -10,6 +10,7 @@ import type { Rule } from '../model/rule.ts';
 import { type Numbers, Step } from '../model/step.ts';
 import type { Answer, Ask, Attempt, Question, Store } from '../model/store.ts';
 import { answer, change, refuseIfBlocked, type States } from '../store/states.ts';
+import { blocksOf, MARKS, markKey, marksOf } from './beside.ts';
 import { KeyHash } from './hash.ts';
 import type { Held } from './shard.ts';
 import { type Candidate, type KeptRule, Table } from './table.ts';
@@ -256,7 +257,10 @@ class MemoryStates implements States {
     return table?.stateAt(table.find(markKey(key, id)), now);
   }
 
-  /** One that finds no room is not made: then nothing is given back, and a repetition is charged again, which is stricter. */
+  /**
+   * One that finds no room is not made, and no state of a key makes room for it: callers choose ids, and would forget for others what they have
+   * spent. Then a repetition is charged again, which is stricter, and a hold is settled by its object alone.
+   */
   mark(key: string, id: string, numbers: number[] | undefined, until: number, now: number): boolean {
     const kept = marksOf(numbers);
     const table = this.#tableOf(kept, now);
@@ -265,10 +269,19 @@ class MemoryStates implements States {
       table.remove(slot);
       return true;
     }
+    if (slot < 0 && this.#isFullFor(table, now)) return false;
     const step = this.#step;
     step.allow(0, until - now);
     step.becomes(0, 0);
-    return this.#commit(table, slot, kept, now, step);
+    return this.#commit(table, table.findAgain(), kept, now, step);
+  }
+
+  #isFullFor(table: Table, now: number): boolean {
+    const held = this.#held;
+    const isFull = (): boolean =>
+      held.bytes >= held.maxBytes || (held.states >= held.maxKeys && !table.reusesSlot(now));
+    if (isFull()) this.#nextTable()?.sweep(now, true);
+    return isFull();
   }
 
   #nextTable(): Table | undefined {
@@ -373,25 +386,4 @@ function givesBytes({ width, size }: Table): boolean {
 
 function isLess(one: Candidate, other: Candidate): boolean {
   return one.freeShare === other.freeShare ? one.forgetAt < other.forgetAt : one.freeShare > other.freeShare;
-}
-
-/** Until when keys are blocked: a state of one number, which is never free. */
-function blocksOf({ identity }: Rule): KeptRule {
-  return { identity: `blocked ${identity}`, width: 1, limit: 1, numbers: '', write: undefined, transition: isLimited };
-}
-
-const MARKS = 'marked';
-
-/** Marks are lists, which are never free. */
-function marksOf(numbers: number[] | undefined): KeptRule {
-  return { identity: MARKS, width: 0, limit: 1, numbers: '', write: () => numbers ?? [], transition: isLimited };
-}
-
-/** No two pairs of key and id have the same. */
-function markKey(key: string, id: string): string {
-  return `${id.length}:${id}${key}`;
-}
-
-function isLimited(_state: unknown, _now: number, _cost: number, look: Step): void {
-  look.allow(0, 0);
 }

@@ -17,7 +17,27 @@ export function proceed<T, Next>(
   return isPromise(answer) ? answer.then(onValue, onError) : onValue(answer);
 }
 
-/** The same with what else the next step needs, so that no function has to be made for each request. */
+/**
+ * Asks a store, and goes on with its answer or its error: now if it is there, later if it is a promise. Every layer is written with it, so that
+ * what answers with a value goes on doing so through all of them.
+ */
+export function asking<Question, Answer, Next>(
+  store: { ask(question: Question): MaybePromise<Answer> },
+  question: Question,
+  onAnswer: (answer: Answer) => MaybePromise<Next>,
+  onError?: (error: unknown) => MaybePromise<Next>,
+): MaybePromise<Next> {
+  if (onError === undefined) return proceed(store.ask(question), onAnswer);
+  let answer: MaybePromise<Answer>;
+  try {
+    answer = store.ask(question);
+  } catch (error) {
+    return onError(error);
+  }
+  return proceed(answer, onAnswer, onError);
+}
+
+/** Goes on with an answer and with what else the next step needs, so that no function has to be made for each request. */
 export function proceedWith<T, One, Two, Three, Next>(
   answer: MaybePromise<T>,
   onValue: (value: T, one: One, two: Two, three: Three) => MaybePromise<Next>,

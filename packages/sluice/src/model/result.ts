@@ -16,7 +16,7 @@ export interface Verdict {
 
 /** What people read of one policy, in seconds, made of what a rule says in microseconds. */
 export function decisionOf(rule: Rule, now: number, verdict: Verdict): Decision {
-  return {
+  const decision: Decision = {
     policy: rule.name,
     allowed: verdict.allowed,
     limit: rule.limit,
@@ -26,11 +26,13 @@ export function decisionOf(rule: Rule, now: number, verdict: Verdict): Decision 
     resetAt: (now + verdict.resetAfter) / MICROS_PER_SECOND,
     delay: verdict.delay === 0 ? null : verdict.delay / MICROS_PER_SECOND,
   };
+  return rule.visible ? decision : { ...decision, visible: false };
 }
 
 /** The answer to an attempt under one policy. Written out, because copying a decision costs as much as deciding. */
 export function answerOf(rule: Rule, now: number, verdict: Verdict): RateLimitResult {
-  const { name: policy, limit } = rule;
+  const { name: policy, limit, visible } = rule;
+  if (!visible) return resultOfOne(decisionOf(rule, now, verdict), 'store');
   const { allowed, remaining } = verdict;
   const retryAfter = allowed ? null : verdict.retryAfter / MICROS_PER_SECOND;
   const resetAfter = verdict.resetAfter / MICROS_PER_SECOND;

@@ -3,7 +3,9 @@
  * no clock and touches no store: it is given a state, a time and a cost, and says what the state becomes. Times are whole microseconds.
  * Every algorithm has a twin in Lua that gives the same answers to the last bit.
  */
+import type { HistoryEntry } from './decision.ts';
 import type { Fields } from './field.ts';
+import type { HistoryRequest } from './history.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 import type { Permits } from './permit.ts';
 import type { Policy } from './policy.ts';
@@ -48,6 +50,8 @@ export interface RuleParts {
   write?(state: number[] | undefined, step: Step): number[];
   /** Single admissions, oldest first, after a time and at most so many: time, units, time, units, ... Only where they are remembered. */
   entries?(state: Numbers, now: number, after: number, most: number): number[];
+  /** Asks a store for them. It comes with `entries`: `defineAlgorithm` adds it. */
+  history?(store: Store, request: HistoryRequest): Promise<readonly HistoryEntry[]>;
   /** The most that may be admitted from one moment to another, both included. */
   bound(from: number, to: number): number;
   /**
@@ -90,8 +94,14 @@ export interface RedisTwin {
   readonly lua: string;
   /** What decides a lone attempt on a plain state ahead of all functions, if there is such a thing: see redis/lua/lone-read.lua. */
   readonly lone?: string | undefined;
+  /** A line that reads `raw` for it. Default: the whole value. */
+  readonly loneRead?: string | undefined;
   /** For spends that last until they are given back: an entry that gives many back, or lets them last for longer, in one call. */
   readonly release?: string | undefined;
+  /** For states that remember single admissions: an entry that lists them. `defineAlgorithm` adds it where the rule has `entries`. */
+  readonly history?: string | undefined;
+  /** What gives one of them back on a plain state, ahead of all functions, if there is such a thing. */
+  readonly releaseLone?: string | undefined;
 }
 
 /** A compiled policy. One class for all algorithms, so that reading it costs the same for each. */
@@ -111,6 +121,7 @@ export class Rule {
   readonly permits: Permits | undefined;
   readonly write: RuleParts['write'];
   readonly entries: RuleParts['entries'];
+  readonly history: RuleParts['history'];
   readonly bound!: RuleParts['bound'];
   readonly nextUnit: RuleParts['nextUnit'];
   readonly share!: RuleParts['share'];

@@ -25,7 +25,23 @@ export function emitWarning(warning: Error & { readonly code?: string }): void {
   }
 }
 
+/**
+ * Whether this is Cloudflare's runtime. There, what one request began belongs to it: a timer ends with it, and another request that waits for its reply is
+ * an error.
+ */
+export function isWorker(): boolean {
+  const { navigator } = globalThis as { readonly navigator?: { readonly userAgent?: string } };
+  return navigator?.userAgent === 'Cloudflare-Workers';
+}
+
 /** A module of Node, without an import that bundlers for other runtimes would fail on. Undefined where there is none. */
 export function nodeModule(name: string): unknown {
   return nodeProcess()?.getBuiltinModule?.(name);
 }
+
+/**
+ * Runs a task when everything that has arrived was looked at. Only Node, Bun and Deno can say; elsewhere it is the next best moment. What else is called
+ * `setImmediate` may throw when it is called, as in Next.js at the edge.
+ */
+export const atEndOfTurn: (task: () => void) => void =
+  (nodeProcess() && (globalThis as { setImmediate?: (task: () => void) => void }).setImmediate) ?? queueMicrotask;

@@ -4,7 +4,7 @@
  */
 import type { HistoryEntry, RateLimitResult, Source } from './decision.ts';
 import { Kind, SluiceError, wrong } from './errors.ts';
-import { type MaybePromise, proceed } from './maybe-promise.ts';
+import type { MaybePromise } from './maybe-promise.ts';
 import type { Policy } from './policy.ts';
 import type { Spent } from './step.ts';
 
@@ -172,7 +172,7 @@ export function attemptLike({ mark, least, dryRun }: Attempt, checks: readonly C
 }
 
 /** What an answer says besides its decisions, on another with other decisions. */
-export function answerLike({ mark, granted }: Answer, result: Answer): Answer {
+export function answerLike({ mark, granted }: Pick<Answer, 'mark' | 'granted'>, result: Answer): Answer {
   return mark === undefined && granted === undefined ? result : { ...result, mark, granted };
 }
 
@@ -194,26 +194,6 @@ export function noHistory(policy: Policy): SluiceError {
     'sliding-window-log, the algorithm that remembers when it admitted what',
     policy.algorithm,
   );
-}
-
-/**
- * Asks a store, and goes on with its answer or its error: now if it is there, later if it is a promise. Every layer is written with it, so that
- * what answers with a value goes on doing so through all of them.
- */
-export function asking<Next>(
-  store: Store,
-  question: Question,
-  onAnswer: (answer: Answer) => MaybePromise<Next>,
-  onError?: (error: unknown) => MaybePromise<Next>,
-): MaybePromise<Next> {
-  if (onError === undefined) return proceed(store.ask(question), onAnswer);
-  let answer: MaybePromise<Answer>;
-  try {
-    answer = store.ask(question);
-  } catch (error) {
-    return onError(error);
-  }
-  return proceed(answer, onAnswer, onError);
 }
 
 /** Whether an error says something about the store. All others name a mistake of the caller, which no other store would forgive. */

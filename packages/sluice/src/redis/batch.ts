@@ -4,6 +4,7 @@
  * A lone attempt is not delayed: with nothing on its way, it goes out as soon as the code that asked has finished.
  */
 import { answerOf, decisionOf, resultOf, resultOfOne } from '../model/result.ts';
+import { atEndOfTurn } from '../model/runtime.ts';
 import type { Answer } from '../model/store.ts';
 import { refusalOf } from './refusals.ts';
 import type { RunScript } from './run-script.ts';
@@ -21,6 +22,8 @@ export interface BatchOptions {
    * well, and the two would wait for each other. Apart, one works while the other does.
    */
   readonly apart?: boolean;
+  /** Whether each attempt goes by itself and immediately: where those who ask may not wait for each other. */
+  readonly alone?: boolean;
 }
 
 interface Waiting extends Ask {
@@ -37,7 +40,7 @@ const CALLS_AT_ONCE = 8;
 
 export function batchedAttempts(
   run: RunScript,
-  { most, bySlot, apart = false }: BatchOptions,
+  { most, bySlot, apart = false, alone = false }: BatchOptions,
 ): (ask: Ask) => Promise<Answer> {
   let waiting: Waiting[] = [];
   /** Made of what waited, and not sent yet. */
@@ -92,13 +95,11 @@ export function batchedAttempts(
 
   return ({ group, rules, keys, costs, permit, isExtended }) =>
     new Promise((resolve, reject) => {
+      if (alone) return send([{ group, rules, keys, costs, permit, isExtended, resolve, reject }]);
       waiting.push({ group, rules, keys, costs, permit, isExtended, resolve, reject });
       if (waiting.length === 1) (underway === 0 ? queueMicrotask : atEndOfTurn)(flush);
     });
 }
-
-/** Node, Bun and Deno can say when everything that has arrived was looked at; elsewhere the next best moment. */
-const { setImmediate: atEndOfTurn = queueMicrotask } = globalThis as { setImmediate?: (task: () => void) => void };
 
 function settle(ask: Waiting, now: number, verdicts: readonly Told[] | Error): void {
   if (verdicts instanceof Error) ask.reject(refusalOf(verdicts, true) ?? verdicts);

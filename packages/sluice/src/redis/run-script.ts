@@ -1,8 +1,11 @@
 /**
  * The one way Sluice talks to Redis: run a script on the server that owns these keys. A client needs to give no more than a
- * way to send one command. EVALSHA, and the server that does not know the script yet, are handled here, once.
+ * way to send one command. EVALSHA, the server that does not know the script yet, and the one that is away are handled here, once.
  */
 import { Kind, wrong } from '../model/errors.ts';
+import { Health, type HealthOptions } from '../store/health.ts';
+import { refusalOf } from './refusals.ts';
+import { PROBE } from './scripts.ts';
 
 /** A Lua script, and the SHA-1 by which Redis knows it after the first call. */
 export interface Script {
@@ -48,4 +51,32 @@ export function checkRunner(value: unknown, path: string, expected: string): voi
 /** The server's own word for it, and GLIDE's. */
 export function isNoScript(error: unknown): boolean {
   return error instanceof Error && /NOSCRIPT|NoScriptError/.test(error.message);
+}
+
+/** Whether Redis is there: what its errors mean, and how it is tried while it is away. */
+export class RedisHealth extends Health {
+  readonly #send: SendCommand;
+
+  constructor(send: SendCommand, options: HealthOptions) {
+    super(
+      {
+        name: 'Redis',
+        // A write that is gone a millisecond later.
+        probe: (key) => send(['EVAL', PROBE, '1', `${key}~`], `${key}~`),
+        refusalOf,
+        // The server does not know the script yet: the caller sends it whole.
+        saysNothing: isNoScript,
+      },
+      options,
+    );
+    this.#send = send;
+  }
+
+  readonly send: SendCommand = (words, key) => {
+    try {
+      return this.call(key, () => this.#send(words, key)) as Promise<unknown>;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  };
 }

@@ -3,12 +3,12 @@
  * carries the Lua of one; Redis keeps a script by its SHA-1 after the first call.
  *
  *     the arguments, and the clock
- *     lone     what is decided ahead of all functions, for one attempt
+ *     lone     what is decided ahead of all functions, for one attempt or one release
  *     expiry   when keys expire
  *     value    how states that are one short value are read and written, for algorithms that do not bring that themselves
  *     block    what a blocked key is told
  *     the algorithm, or MODULES: a function for each of several
- *     the entry: decide-one, decide-many, several and decide, several and grant, change, release, history
+ *     the entry: decide-one, decide-many, decide, change, or what the algorithm brings: release, history
  */
 import type { Rule } from '../model/rule.ts';
 import type { Script } from './run-script.ts';
@@ -20,27 +20,21 @@ import {
   decideManyLua,
   decideOneLua,
   expiryLua,
-  grantLua,
-  historyLua,
   loneReadLua,
   loneWriteLua,
-  severalLua,
   valueChangesLua,
   valueLua,
 } from './scripts.generated.ts';
 import { sha1 } from './sha1.ts';
 
 const ENTRIES = {
-  many: decideManyLua,
-  history: historyLua,
-  decide: `${severalLua}\n${decideLua}`,
-  grant: `${severalLua}\n${grantLua}`,
+  decide: decideLua,
   change: changeLua,
 };
 
 /** Scripts for one algorithm, and scripts for several. */
 export type SingleEntry = 'many' | 'history' | 'release';
-export type SeveralEntry = 'decide' | 'grant' | 'change';
+export type SeveralEntry = 'decide' | 'change';
 
 const SUPPLIED = 'local supplied=ARGV[1]';
 const ARGUMENTS = `local x,y,z=ARGV[2]+0.0,ARGV[3]+0.0,ARGV[4] ${SUPPLIED}`;
@@ -49,6 +43,8 @@ const DECIDES = 'grain=grain,read=read,write=write,transition=transition';
 const CHANGES = 'replace=replace,seal=seal,penalize=penalize,refund=refund';
 
 const EXTENDS = ',extend=extend';
+/** What a lone attempt reads, unless its algorithm reads otherwise. */
+const READ_ALL = "local raw=call('GET',key)";
 
 const made = new Map<string, Script>();
 /** A number for each algorithm's Lua, so that a script is found by a short name. */
@@ -64,14 +60,15 @@ export function luaNumber({ redis }: Rule): number {
 }
 
 export function singleScript(entry: SingleEntry, rule: Rule): Script {
-  const { lua, release } = rule.redis!;
+  const { lua, releaseLone } = rule.redis!;
   return kept(`${entry} ${luaNumber(rule)}`, () =>
     [
       ARGUMENTS,
       clockLua,
+      ...(entry === 'release' && releaseLone !== undefined ? [releaseLone] : []),
       ...surroundings([lua], false),
       entry === 'many' ? decidingPart(lua) : lua,
-      entry === 'release' ? release : ENTRIES[entry],
+      entry === 'many' ? decideManyLua : rule.redis![entry],
     ].join('\n'),
   );
 }
@@ -96,8 +93,8 @@ export function loneScript(rule: Rule): LoneScript {
 }
 
 function loneSource(args: string, { redis }: Rule): string {
-  const { lua, lone } = redis!;
-  const ahead = lone === undefined ? ['local raw'] : [loneReadLua, lone, loneWriteLua];
+  const { lua, lone, loneRead = READ_ALL } = redis!;
+  const ahead = lone === undefined ? ['local raw'] : [loneReadLua, loneRead, lone, loneWriteLua];
   return [args, clockLua, ...ahead, ...surroundings([lua], false), decidingPart(lua), decideOneLua].join('\n');
 }
 

@@ -1,6 +1,6 @@
 /** `sluice/store`: for those who write a store, a layer or a tool of their own. */
 export type { Decision, HistoryEntry, RateLimitResult } from '../model/decision.ts';
-export { isPromise, type MaybePromise, proceed } from '../model/maybe-promise.ts';
+export { asking, isPromise, type MaybePromise, proceed } from '../model/maybe-promise.ts';
 export { type Policy, ruleOf } from '../model/policy.ts';
 export { decidedAt, decisionOf, resultOf, type Verdict, verdictOf } from '../model/result.ts';
 export type { Rule } from '../model/rule.ts';
@@ -11,7 +11,6 @@ export {
   type Ask,
   type Attempt,
   around,
-  asking,
   attemptOf,
   type Change,
   type Changes,

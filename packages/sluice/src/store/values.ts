@@ -10,6 +10,12 @@ import type { States } from './states.ts';
 
 const VERSION = 1;
 
+/**
+ * So many marks of one kind beside the states of a key, which are read and written with every swap: about 60 bytes each, and as much again for a
+ * long id. The first letter of an id says its kind, so that whoever chooses ids for retries leaves holds their room.
+ */
+export const MOST_MARKS = 256;
+
 interface Kept {
   forgetAt: number;
   blockedUntil: number;
@@ -62,12 +68,21 @@ export class KeyStates implements States {
     return kept !== undefined && kept.forgetAt > now ? kept.numbers : undefined;
   }
 
-  mark(_key: string, id: string, numbers: number[] | undefined, until: number): boolean {
+  /** One that finds no room is not made: a repetition is charged again then, and nothing can be given back twice. */
+  mark(_key: string, id: string, numbers: number[] | undefined, until: number, now: number): boolean {
     const identity = `#${id}`;
     if (numbers === undefined) this.#byIdentity.delete(identity);
+    else if (this.#marksLike(identity, now) >= MOST_MARKS) return false;
     else this.#byIdentity.set(identity, { forgetAt: until, blockedUntil: 0, numbers });
     this.isChanged = true;
     return true;
+  }
+
+  #marksLike(identity: string, now: number): number {
+    const kind = identity.slice(0, 2);
+    let count = 0;
+    for (const [other, { forgetAt }] of this.#byIdentity) if (forgetAt > now && other.startsWith(kind)) count += 1;
+    return count;
   }
 
   #of({ identity }: Pick<Rule, 'identity'>): Kept {

@@ -838,7 +838,7 @@ export const caseTables: readonly CaseTable[] = [
         2.5,
         2.5,
         null,
-        "three at once need all of it"
+        "three at the same time need all of it"
       ],
       [
         1,
@@ -868,7 +868,7 @@ export const caseTables: readonly CaseTable[] = [
         null,
         0,
         null,
-        "as good as new"
+        "fully reset"
       ]
     ]
   },
@@ -975,7 +975,7 @@ export const caseTables: readonly CaseTable[] = [
     ]
   },
   {
-    "title": "Policing: 200 at once into a bucket of 100",
+    "title": "Policing: 200 at the same time into a bucket of 100",
     "policy": {
       "algorithm": "leaky-bucket",
       "capacity": 100,
@@ -1121,7 +1121,7 @@ export const caseTables: readonly CaseTable[] = [
         null,
         1,
         null,
-        "the first goes at once"
+        "the first goes immediately"
       ],
       [
         0,
@@ -1422,7 +1422,7 @@ export const caseTables: readonly CaseTable[] = [
         null,
         114.000001,
         null,
-        "full at once"
+        "full from the start"
       ],
       [
         30,
@@ -1442,7 +1442,7 @@ export const caseTables: readonly CaseTable[] = [
         0.000001,
         54.000001,
         null,
-        "the edge lets nothing through"
+        "nothing is allowed at the edge"
       ],
       [
         60.000001,
@@ -1562,7 +1562,7 @@ export const caseTables: readonly CaseTable[] = [
         null,
         10,
         null,
-        "two more at once"
+        "two more at the same time"
       ],
       [
         5,

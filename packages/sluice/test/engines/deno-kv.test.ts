@@ -10,6 +10,7 @@ import { installRuntimes, RUNTIMES } from '../../../../tools/runtimes/index.ts';
 import { runProgram } from '../../../../tools/servers/run-program.ts';
 import { storeContract } from '../../src/testing/index.ts';
 import { blockFolder, textOf } from '../support/doc-blocks.ts';
+import { callsBy, expectInTable } from './support/measured.ts';
 import { allowedTogether, exactly } from './support/processes.ts';
 
 const CASES = storeContract(() => {
@@ -40,7 +41,11 @@ test('every scene', async () => {
 
 test('eight processes on one database are allowed exactly the limit', async () => {
   const spenders = Array.from({ length: 8 }, () => ({ engine: 'deno-kv', program, args }));
-  expect(await allowedTogether(spenders, { KV_FILE: join(folder, 'shared.db') })).toEqual(exactly(8));
+  const env = { KV_FILE: join(folder, 'shared.db') };
+  const told = await allowedTogether(spenders, env);
+  expect(told).toEqual(exactly(8));
+  const calls = await callsBy('deno-kv', env, { program, args });
+  await expectInTable('Deno KV', { allowed: told.allowed, calls, on: 'Deno 2, on a file' });
 });
 
 test('the server of the page', async () => {

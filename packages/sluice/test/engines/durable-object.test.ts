@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningWorker, startWorker } from '../../../../tools/runtimes/workerd.ts';
 import { storeContract } from '../../src/testing/index.ts';
 import { blockFolder, textOf } from '../support/doc-blocks.ts';
+import { expectInTable } from './support/measured.ts';
 
 const CASES = storeContract(() => {
   throw new Error('only counted');
@@ -36,6 +37,8 @@ test('800 requests at the same time are allowed exactly the limit', async () => 
   await Promise.all(Array.from({ length: 8 }, spend));
   expect(answers.filter(({ allowed }) => allowed)).toHaveLength(50);
   expect(answers.filter(({ source }) => source !== 'store' && source !== 'deny-cache')).toEqual([]);
+  const allowed = answers.filter((answer) => answer.allowed).length;
+  await expectInTable('Durable Objects', { allowed, calls: await ask('/calls'), on: 'workerd, 800 requests' });
 });
 
 test('a request is limited, and told when', async () => {

@@ -7,10 +7,15 @@ import dynalite from 'dynalite';
 import Memcached from 'memcached';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type SmallServer, startEtcd, startMemcached } from '../../../../tools/servers/small-servers.ts';
-import { createLimiter, type Store, tokenBucket } from '../../src/index.ts';
+import { createLimiter, memoryStore, type Store, tokenBucket } from '../../src/index.ts';
+import { layered, resilient } from '../../src/layers/index.ts';
 import type { StoreOverOptions } from '../../src/store/index.ts';
 import { storeContract } from '../../src/testing/index.ts';
 import { blockFolder, type Folder, textOf } from '../support/doc-blocks.ts';
+import { callsOf } from './support/calls-of.mjs';
+import { expectInTable } from './support/measured.ts';
+import { counted } from './support/open-store.mjs';
+import { watchWarnings } from './support/outage.ts';
 
 const PAGE = 'docs/engines/ports.md';
 const blocks = [...textOf(PAGE).matchAll(/```typescript\n(.*?)```/gs)].map(([, code]) => code!);
@@ -39,7 +44,11 @@ async function exported(name: string): Promise<MakeStore> {
 interface Port {
   readonly name: string;
   /** Makes a client of its own for each call. */
-  start(): Promise<{ open(options: StoreOverOptions): Store; stop(): Promise<void> | void }>;
+  start(): Promise<{
+    open(options: StoreOverOptions, calls?: string[]): Store;
+    readonly on: string;
+    stop(): Promise<void> | void;
+  }>;
 }
 
 async function startDynalite(): Promise<{ server: Server; endpoint: string }> {
@@ -51,16 +60,17 @@ async function startDynalite(): Promise<{ server: Server; endpoint: string }> {
 
 const PORTS: readonly Port[] = [
   {
-    name: 'memcached',
+    name: 'Memcached',
     async start() {
       const server: SmallServer = await startMemcached();
       const make = await exported('memcachedStore');
       const clients: Memcached[] = [];
       return {
-        open(options) {
+        on: `Memcached ${server.version}`,
+        open(options, calls = []) {
           const client = new Memcached(`${server.host}:${server.port}`, { timeout: 60_000 });
           clients.push(client);
-          return make(client, options);
+          return make(counted(client, ['gets', 'add', 'cas'], calls), options);
         },
         async stop() {
           for (const client of clients) client.end();
@@ -74,7 +84,14 @@ const PORTS: readonly Port[] = [
     async start() {
       const server: SmallServer = await startEtcd();
       const make = await exported('etcdStore');
-      return { open: (options) => make(server.url, options), stop: () => server.stop() };
+      return {
+        on: `etcd ${server.version}`,
+        open(options, calls) {
+          if (calls !== undefined) counted(globalThis, ['fetch'], calls);
+          return make(server.url, options);
+        },
+        stop: () => server.stop(),
+      };
     },
   },
   {
@@ -94,8 +111,9 @@ const PORTS: readonly Port[] = [
       await first.send(new CreateTableCommand(table));
       const clients = [first];
       return {
-        open(options) {
-          clients.push(clientOf());
+        on: 'dynalite',
+        open(options, calls = []) {
+          clients.push(counted(clientOf(), ['send'], calls));
           return make(clients.at(-1), 'limits', options);
         },
         stop() {
@@ -108,7 +126,7 @@ const PORTS: readonly Port[] = [
   },
 ];
 
-describe.each(PORTS)('$name', ({ start }) => {
+describe.each(PORTS)('$name', ({ name, start }) => {
   let port: Awaited<ReturnType<Port['start']>>;
   let shared: Store;
   beforeAll(async () => {
@@ -134,7 +152,29 @@ describe.each(PORTS)('$name', ({ start }) => {
         return answers.filter((answer) => answer.allowed).length;
       }),
     );
-    expect(allowed.reduce((sum, each) => sum + each)).toBe(50);
+    const sum = allowed.reduce((one, other) => one + other);
+    expect(sum).toBe(50);
+    const fetching = globalThis.fetch;
+    const calls: string[] = [];
+    const made = await callsOf(port.open({}, calls), calls);
+    globalThis.fetch = fetching;
+    await expectInTable(name, { allowed: sum, calls: made, on: port.on });
+  });
+
+  test('with the layers of the page, an outage is bounded and loud', async () => {
+    const own = await start();
+    // As on the page, but for the longer deadline of a busy machine until the engine is away.
+    const layers = resilient({ fallback: { to: memoryStore() }, deadline: { timeout: '10s' } });
+    const store = layered(own.open({}), layers);
+    const limiter = createLimiter({ policy: tokenBucket({ capacity: 100, refillRate: '1/d' }), store });
+    expect(await limiter.attempt('key')).toMatchObject({ source: 'store', remaining: 99 });
+    const warnings = watchWarnings();
+    await own.stop();
+    const during = [];
+    for (let time = 0; time < 12; time += 1) during.push((await limiter.attempt('key')).source);
+    warnings.stop();
+    expect(during).toEqual(Array(12).fill('fallback'));
+    expect(warnings.codes).toEqual(['SLUICE_STORE_AWAY']);
   });
 
   test('no two keys share a state', async () => {

@@ -12,6 +12,7 @@ import {
 } from '../../src/engines/postgres/index.ts';
 import { createLimiter, fixedWindow, tokenBucket } from '../../src/index.ts';
 import { storeContract } from '../../src/testing/index.ts';
+import { callsBy, expectInTable, major } from './support/measured.ts';
 import { expectBoundedOutage } from './support/outage.ts';
 import { allowedTogether, exactly } from './support/processes.ts';
 
@@ -66,7 +67,12 @@ describe.each<[string, () => PostgresClient]>([
 
 test('eight processes are allowed exactly the limit', async () => {
   const spenders = Array.from({ length: 8 }, (_, index) => ({ engine: index % 2 === 0 ? 'pg' : 'postgres' }));
-  expect(await allowedTogether(spenders, { DATABASE_URL: server.url })).toEqual(exactly(8));
+  const env = { DATABASE_URL: server.url };
+  const told = await allowedTogether(spenders, env);
+  expect(told).toEqual(exactly(8));
+  const calls = await callsBy('pg', env);
+  expect(await callsBy('postgres', env)).toEqual(calls);
+  await expectInTable('Postgres', { allowed: told.allowed, calls, on: `PostgreSQL ${major(server.version)}` });
 });
 
 test('two processes that write serializable transactions are allowed exactly the limit', async () => {
@@ -121,20 +127,53 @@ describe('what it costs', () => {
   test('a write leaves the index alone', async () => {
     const table = 'hot';
     await createTable(pool, { table });
+    // One connection: it tells its statistics when it is asked to.
+    const one = poolOf(server, { max: 1 });
     const limiter = createLimiter({
       policy: fixedWindow({ limit: 1000, window: '1d' }),
-      store: postgresStore(pool, { ...PATIENT, table }),
+      store: postgresStore(one, { ...PATIENT, table }),
     });
     for (let time = 0; time < 100; time += 1) await limiter.attempt('key');
-    const { rows } = await pool
-      .query(
-        "SELECT (pg_stat_force_next_flush() IS NOT NULL) AS flushed, pg_stat_get_tuples_updated('hot'::regclass)::int AS updated, pg_stat_get_tuples_hot_updated('hot'::regclass)::int AS hot",
-      )
-      .catch(() => ({ rows: [] }));
-    // Statistics come when the server has time: what they say is looked at when they are there.
-    const [row] = rows as { updated: number; hot: number }[];
-    if (row !== undefined && row.updated > 50) expect(row.hot).toBeGreaterThan(row.updated * 0.9);
+    await one.query('SELECT pg_stat_force_next_flush()');
+    const { rows } = await one.query(
+      "SELECT n_tup_upd::int AS updated, n_tup_hot_upd::int AS hot FROM pg_stat_user_tables WHERE relname = 'hot'",
+    );
+    expect(rows[0].updated).toBe(99);
+    expect(rows[0].hot).toBeGreaterThan(90);
+    await one.end();
   });
+});
+
+test('a write waits for the disk only if it is asked to', async () => {
+  const own = await startPostgres();
+  const ownPool = poolOf(own);
+  try {
+    await createTable(ownPool);
+    const limiterOf = (options: PostgresOptions) =>
+      createLimiter({ policy, store: postgresStore(ownPool, { ...PATIENT, ...options }) });
+    const [quick, durable] = [limiterOf({}), limiterOf({ durable: true })];
+    // A commit that waits now waits for a replica that never comes.
+    await ownPool.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    await ownPool.query('SELECT pg_reload_conf()');
+    await vi.waitUntil(async () => {
+      const { rows } = await ownPool.query('SHOW synchronous_standby_names');
+      return rows[0].synchronous_standby_names === 'nobody';
+    });
+    const waiting = durable.attempt('durable');
+    const isStuck = async (): Promise<boolean> => {
+      const { rows } = await ownPool.query("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+      return rows.length > 0;
+    };
+    await vi.waitUntil(isStuck, { timeout: 60_000 });
+    expect(await quick.attempt('quick')).toMatchObject({ remaining: 4, source: 'store' });
+    expect(await isStuck()).toBe(true);
+    await ownPool.query('ALTER SYSTEM RESET synchronous_standby_names');
+    await ownPool.query('SELECT pg_reload_conf()');
+    expect(await waiting).toMatchObject({ remaining: 4, source: 'store' });
+  } finally {
+    await ownPool.end();
+    await own.stop();
+  }
 });
 
 test('it goes by the clock of the server', async () => {
@@ -281,6 +320,7 @@ test.each<[title: string, make: () => unknown, expected: object]>([
   ['a text', () => postgresStore('postgres://localhost' as never), { code: 'SLUICE_INVALID_CLIENT' }],
   ['misspelt', () => postgresStore(pool, { tabel: 'a' } as never), { path: 'postgresStore.tabel' }],
   ['a table that is SQL', () => postgresStore(pool, { table: 'a; DROP TABLE b' }), { path: 'postgresStore.table' }],
+  ['durable as text', () => postgresStore(pool, { durable: 'yes' as never }), { path: 'postgresStore.durable' }],
   [
     'a layer beside raw',
     () => postgresStore(pool, { raw: true, fallback: 'deny' }),

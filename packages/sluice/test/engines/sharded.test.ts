@@ -6,6 +6,7 @@ import { createLimiter, tokenBucket } from '../../src/index.ts';
 import { sharded } from '../../src/layers/index.ts';
 import { redisStore } from '../../src/presets/ioredis.ts';
 import { storeContract } from '../../src/testing/index.ts';
+import { callsBy, expectInTable, major } from './support/measured.ts';
 import { watchWarnings } from './support/outage.ts';
 import { allowedTogether, exactly } from './support/processes.ts';
 
@@ -35,7 +36,19 @@ describe('the contract', () => {
 
 test('eight processes are allowed exactly the limit', async () => {
   const spenders = Array.from({ length: 8 }, () => ({ engine: 'sharded' }));
-  expect(await allowedTogether(spenders, { REDIS_URLS: servers.map(({ url }) => url).join(' ') })).toEqual(exactly(8));
+  const env = { REDIS_URLS: servers.map(({ url }) => url).join(' ') };
+  const told = await allowedTogether(spenders, env);
+  expect(told).toEqual(exactly(8));
+  const on = `three servers, Redis ${major(servers[0]!.version)}`;
+  await expectInTable('`sharded`', { allowed: told.allowed, calls: await callsBy('sharded', env), on });
+});
+
+test('and on one server, which is the row that others are compared with', async () => {
+  const env = { REDIS_URL: servers[0]!.url };
+  const told = await allowedTogether(Array(8).fill({ engine: 'redis' }), env);
+  expect(told).toEqual(exactly(8));
+  const on = `Redis ${major(servers[0]!.version)}`;
+  await expectInTable('Redis', { allowed: told.allowed, calls: await callsBy('redis', env), on });
 });
 
 test('a server that is killed takes only its share with it, and gives it back', async () => {

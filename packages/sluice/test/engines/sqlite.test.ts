@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { installRuntimes, RUNTIMES, type Runtime } from '../../../../tools/runtimes/index.ts';
 import { runProgram } from '../../../../tools/servers/run-program.ts';
 import { storeContract } from '../../src/testing/index.ts';
+import { callsBy, expectInTable, type Measured } from './support/measured.ts';
 import { allowedTogether, exactly } from './support/processes.ts';
 
 const runtime = (name: string): Runtime => RUNTIMES.find((each) => each.name === name)!;
@@ -47,5 +48,11 @@ describe.each(ROWS)('$engine on $name', ({ engine, program, args }) => {
 
 test('eight processes of all of them on one file are allowed exactly the limit', async () => {
   const spenders = [...ROWS, ...ROWS].map(({ engine, program, args }) => ({ engine, program, args }));
-  expect(await allowedTogether(spenders, newFile())).toEqual(exactly(8));
+  const told = await allowedTogether(spenders, newFile());
+  expect(told).toEqual(exactly(8));
+  const all: Measured['calls'][] = [];
+  for (const { engine, ...row } of ROWS) all.push(await callsBy(engine, newFile(), row));
+  expect(all).toEqual(ROWS.map(() => all[0]));
+  const on = '`node:sqlite` of Node 22 and 24, `better-sqlite3`, Bun';
+  await expectInTable('SQLite', { allowed: told.allowed, calls: all[0]!, on });
 });

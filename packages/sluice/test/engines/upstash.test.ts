@@ -1,11 +1,14 @@
 /** `sluice/upstash`: the real client of Upstash, before a real Redis behind a front that speaks its REST API. */
+import { fileURLToPath } from 'node:url';
 import { Redis } from '@upstash/redis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunningWorker, startWorker } from '../../../../tools/runtimes/workerd.ts';
 import { type RunningServer, startServer } from '../../../../tools/servers/index.ts';
 import { type RunningFront, startUpstashFront } from '../../../../tools/servers/upstash-front.ts';
 import { type UpstashOptions, upstashStore } from '../../src/engines/upstash/index.ts';
 import { createLimiter, tokenBucket } from '../../src/index.ts';
 import { storeContract } from '../../src/testing/index.ts';
+import { callsBy, expectInTable, major } from './support/measured.ts';
 import { expectBoundedOutage } from './support/outage.ts';
 import { allowedTogether, exactly } from './support/processes.ts';
 
@@ -55,7 +58,10 @@ test.each([
 test('eight processes are allowed exactly the limit', async () => {
   const env = { UPSTASH_REDIS_REST_URL: front.url, UPSTASH_REDIS_REST_TOKEN: front.token };
   const spenders = Array.from({ length: 8 }, () => ({ engine: 'upstash' }));
-  expect(await allowedTogether(spenders, env)).toEqual(exactly(8));
+  const told = await allowedTogether(spenders, env);
+  expect(told).toEqual(exactly(8));
+  const on = `@upstash/redis, before Redis ${major(server.version)}`;
+  await expectInTable('Upstash', { allowed: told.allowed, calls: await callsBy('upstash', env), on });
 });
 
 test('an attempt is one request, and those of one turn share it', async () => {
@@ -111,6 +117,45 @@ test.each<[title: string, make: () => unknown, expected: object]>([
   ['a layer beside raw', () => upstashStore(redis, { raw: true, warnings: false }), { path: 'upstashStore.warnings' }],
 ])('%s is an error where it is written', (_, make, expected) => {
   expect(make).toThrow(expect.objectContaining(expected));
+});
+
+describe('in workerd, by a worker that keeps its store', () => {
+  let own: RunningFront;
+  let worker: RunningWorker;
+  beforeAll(async () => {
+    own = await startUpstashFront(server.url);
+    const entry = fileURLToPath(new URL('support/upstash-worker.mjs', import.meta.url));
+    const variables = { UPSTASH_REDIS_REST_URL: own.url, UPSTASH_REDIS_REST_TOKEN: own.token };
+    worker = await startWorker({ entry, variables });
+  });
+  afterAll(async () => {
+    await worker?.stop();
+    await own?.stop();
+  });
+  let clients = 0;
+  const from = (client: string) => fetch(worker.url, { headers: { 'cf-connecting-ip': client } });
+
+  test('requests at the same time, of which none waits for another', async () => {
+    const responses = await Promise.all(Array.from({ length: 80 }, (_, index) => from(`203.0.113.${index % 4}`)));
+    const statuses = responses.map(({ status }) => status).sort();
+    expect(statuses).toEqual([...Array(20).fill(200), ...Array(60).fill(429)]);
+  });
+
+  test.each([
+    ['nobody answers', () => own.hang(true), () => own.hang(false)],
+    ['nobody listens', () => own.stop(), () => own.start()],
+  ])('an outage is bounded, and over when it is: %s', async (_title, begin, end) => {
+    // Each is a client of its own, that has not spent anything.
+    const told = async () => {
+      clients += 1;
+      return (await from(`2001:db8:0:${clients}::1`)).json();
+    };
+    await begin();
+    expect(await told()).toMatchObject({ source: 'fallback' });
+    await end();
+    await expect.poll(async () => (await told()).source).toBe('store');
+    expect((await told()).events.slice(-2)).toEqual(['fallback', 'recovered']);
+  });
 });
 
 describe('an outage is bounded and loud, and ends by itself', () => {

@@ -73,6 +73,42 @@ const PLACES: readonly (readonly [name: string, make: () => Place])[] = [
 
 const bucket = fixedWindow({ name: 'api', limit: 10, window: '1h', align: 'first' });
 
+test('with hashed keys no key is in the document, and everything works by the key', async () => {
+  const prefix = `hashed-${++names}`;
+  const port = () => redisExceptions(runScriptWith(client), { prefix, hashKeys: true });
+  const [one, other] = [sharing(port()), sharing(port())];
+  const store = redisStore(client, { prefix, hashKeys: true, deadline: '1m', silence: '1m' });
+  const [here, there] = [one, other].map((exceptions) => createLimiter({ policy: bucket, store, exceptions }));
+  await one.exempt('user:secret', { for: '1h', reason: 'load test' });
+  await one.deny({ network: '203.0.113.0/24' });
+  await here!.block('user:blocked', '10m', { reason: 'abuse' });
+  await waitUntil('the other process to see them', () => other.list().length === 3);
+  expect(await there!.attempt('user:secret', { cost: 1000 })).toMatchObject({ allowed: true, source: 'exception' });
+  expect(await there!.attempt('ip:203.0.113.9')).toMatchObject({ allowed: false, source: 'exception' });
+  expect(await there!.attempt('user:other')).toMatchObject({ allowed: true, source: 'store' });
+  expect(other.of('user:secret')).toMatchObject([{ kind: 'exempt', reason: 'load test' }]);
+  const keys = await client.keys(`${prefix}*`);
+  const texts = await Promise.all(keys.map((key) => client.get(key)));
+  expect(`${keys.join()}${texts.join()}`).not.toMatch(/secret|blocked:|user:/);
+  expect(texts.join()).toContain('203.0.113.0/24');
+  await there!.unblock('user:blocked');
+  expect(await other.remove('user:secret')).toBe(1);
+  await waitUntil('the first process to see that', () => one.list().length === 1);
+});
+
+test('a limiter lists all that holds besides its policies', async () => {
+  const exceptions = sharedExceptions();
+  const limiter = createLimiter({ policy: bucket, exceptions });
+  expect(limiter.exceptions()).toEqual([]);
+  await exceptions.exempt({ prefix: 'partner:' });
+  await exceptions.override('partner:1', { limit: 500 }, { for: '1h' });
+  await limiter.block('user:13', '10m', { reason: 'abuse' });
+  await waitUntil('the block to be listed', () => limiter.exceptions().length === 3);
+  expect(limiter.exceptions().map(({ kind }) => kind)).toEqual(['exempt', 'override', 'block']);
+  expect(limiter.exceptions('partner:1').map(({ kind }) => kind)).toEqual(['override', 'exempt']);
+  expect(createLimiter({ policy: bucket }).exceptions()).toEqual([]);
+});
+
 test('in one process: exempt, denied, and other numbers, by key, prefix and network', async () => {
   const clock = manualClock(1_800_000_000_000);
   const exceptions = sharedExceptions({ clock });

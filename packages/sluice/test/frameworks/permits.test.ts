@@ -1,16 +1,30 @@
 /** A request holds its place until its response has ended, was aborted or failed, in every framework. */
-import { createServer, get } from 'node:http';
+import 'reflect-metadata';
+import { createServer, get, type Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { node } from '@elysiajs/node';
+import { serve as serveHono } from '@hono/node-server';
+import { Controller, Get, Module } from '@nestjs/common';
+import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { Elysia } from 'elysia';
 import express from 'express';
 import Fastify from 'fastify';
+import { H3, serve as serveH3 } from 'h3';
+import { createApp, eventHandler, toNodeListener } from 'h3v1';
 import { Hono } from 'hono';
 import Koa from 'koa';
 import { afterEach, describe, expect, test } from 'vitest';
+import { rateLimit as forElysia } from '../../src/frameworks/elysia.ts';
 import { rateLimit as forExpress } from '../../src/frameworks/express.ts';
 import { rateLimit as forFastify } from '../../src/frameworks/fastify.ts';
 import { rateLimit as forFetch } from '../../src/frameworks/fetch.ts';
+import { rateLimit as forH3 } from '../../src/frameworks/h3.ts';
 import { rateLimit as forHono } from '../../src/frameworks/hono.ts';
 import { rateLimit as forKoa } from '../../src/frameworks/koa.ts';
-import { rateLimit as forNode } from '../../src/frameworks/node.ts';
+import { RateLimitModule } from '../../src/frameworks/nest.ts';
+import { rateLimit as forNode, rateLimitUpgrade } from '../../src/frameworks/node.ts';
 import { concurrency, createLimiter, type Limiter } from '../../src/index.ts';
 import { listening } from './servers.ts';
 
@@ -42,6 +56,23 @@ class Work {
   }
 }
 
+/** `@Controller() class { @Get() answer() { ... } }` */
+const nest = (adapter: () => AbstractHttpAdapter) => async (work: Work) => {
+  class Answering {
+    answer(): Promise<string> {
+      return work.run();
+    }
+  }
+  Controller()(Answering);
+  Get()(Answering.prototype, 'answer', Object.getOwnPropertyDescriptor(Answering.prototype, 'answer')!);
+  class AppModule {}
+  Module({ imports: [RateLimitModule.forRoot(work.options)], controllers: [Answering] })(AppModule);
+  const options = { logger: false, abortOnError: false, forceCloseConnections: true } as const;
+  const server = await NestFactory.create(AppModule, adapter(), options);
+  await server.listen(0, '127.0.0.1');
+  return { ...(await listening(server.getHttpServer())), stop: () => server.close() };
+};
+
 const STARTS: Readonly<Record<string, (work: Work) => Promise<{ port: number; stop(): unknown }>>> = {
   express(work) {
     const app = express();
@@ -68,6 +99,28 @@ const STARTS: Readonly<Record<string, (work: Work) => Promise<{ port: number; st
     });
     return listening(app.listen(0, '127.0.0.1'));
   },
+  async elysia(work) {
+    let started: { raw: { ready(): Promise<unknown>; node: { server: Server } } } | undefined;
+    new Elysia({ adapter: node() })
+      .use(forElysia(work.options))
+      .get('/', () => work.run())
+      .listen({ port: 0, hostname: '127.0.0.1' }, (info) => {
+        started = info as never;
+      });
+    await started!.raw.ready();
+    return listening(started!.raw.node.server);
+  },
+  async 'h3 2'(work) {
+    const app = new H3({ silent: true }).use(forH3(work.options)).get('/', () => work.run());
+    const running = serveH3(app, { port: 0, hostname: '127.0.0.1', silent: true });
+    await running.ready();
+    return listening(running.node!.server as Server);
+  },
+  'h3 1'(work) {
+    const app = createApp({ onError: () => {} });
+    app.use(forH3(work.options)).use(eventHandler(() => work.run()));
+    return listening(createServer(toNodeListener(app)).listen(0, '127.0.0.1'));
+  },
   node(work) {
     const listener = forNode(work.options)(async (_request, response) => {
       try {
@@ -78,6 +131,15 @@ const STARTS: Readonly<Record<string, (work: Work) => Promise<{ port: number; st
     });
     return listening(createServer(listener).listen(0, '127.0.0.1'));
   },
+  'hono on Node'(work) {
+    const app = new Hono();
+    app.use(forHono(work.options));
+    app.get('/', async (c) => c.text(await work.run()));
+    app.onError((_, c) => c.text('', 500));
+    return listening(serveHono({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }) as Server);
+  },
+  'nest on Express': nest(() => new ExpressAdapter()),
+  'nest on Fastify': nest(() => new FastifyAdapter()),
 };
 
 let stop: (() => unknown) | undefined;
@@ -177,5 +239,56 @@ describe('responses that are objects', () => {
     expect(failed.status).toBe(500);
     await failed.text();
     await expect.poll(() => work.free(), soon).toBe(2);
+  });
+});
+
+describe('upgrades to WebSocket', () => {
+  const ACCEPTED = 'HTTP/1.1 101 Switching Protocols\r\n\r\n';
+
+  async function opened(port: number): Promise<{ socket: Socket; answer: string }> {
+    const socket = connect(port, '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    const [first] = await new Promise<[Buffer]>((resolve, reject) => {
+      socket.once('data', (...data) => resolve(data as [Buffer]));
+      socket.once('error', reject);
+    });
+    return { socket, answer: String(first) };
+  }
+
+  test('a connection holds its place until the client hangs up, it breaks, or the server ends it', {
+    timeout: 60_000,
+  }, async () => {
+    const work = new Work();
+    const server = createServer();
+    const accepted: { end(): void; destroy(error?: Error): void }[] = [];
+    const limited = rateLimitUpgrade(work.options)((_request, socket) => {
+      socket.on('error', () => {});
+      // As whoever speaks WebSocket does: an end is noticed by reading.
+      socket.on('end', () => socket.end());
+      socket.resume();
+      socket.write(ACCEPTED);
+      accepted.push(socket);
+    });
+    server.on('upgrade', limited);
+    const running = await listening(server.listen(0, '127.0.0.1'));
+    stop = () => {
+      for (const socket of accepted) socket.destroy();
+      return running.stop();
+    };
+    const [one, two, three] = [await opened(running.port), await opened(running.port), await opened(running.port)];
+    expect([one.answer, two.answer]).toEqual([ACCEPTED, ACCEPTED]);
+    expect(three.answer.split('\r\n')[0]).toBe('HTTP/1.1 429 Too Many Requests');
+    expect(await work.free()).toBe(0);
+    // The client hangs up; the server fails; the server ends it.
+    one.socket.destroy();
+    await expect.poll(() => work.free(), soon).toBe(1);
+    accepted[1]!.destroy(new Error('broken'));
+    await expect.poll(() => work.free(), soon).toBe(2);
+    const last = await opened(running.port);
+    expect(await work.free()).toBe(1);
+    last.socket.on('end', () => last.socket.end());
+    accepted[2]!.end();
+    await expect.poll(() => work.free(), soon).toBe(2);
+    for (const { socket } of [two, three]) socket.destroy();
   });
 });

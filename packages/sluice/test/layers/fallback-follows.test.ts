@@ -428,7 +428,7 @@ describe('an outage is said aloud', () => {
     for (let attempt = 0; attempt < 3; attempt += 1) decide(store, [check()]);
     const who = 'the memory of this process, which no other process shares,';
     expect(sentences()).toEqual([
-      `SLUICE_STORE_AWAY: The store is away, so ${who} answers until it is back. connection lost`,
+      `SLUICE_STORE_AWAY: The store is away (connection lost), so ${who} answers until it is back.`,
       `SLUICE_STORE_BACK: The store answers again after 2.5 s; ${who} answered 3 times meanwhile.`,
     ]);
     expect(warned[0]!.cause).toBe(inner.error);
@@ -444,7 +444,7 @@ describe('an outage is said aloud', () => {
     inner.behaves = 'throws';
     await decide(store, [check()]);
     expect(sentences()).toEqual([
-      `SLUICE_STORE_AWAY: The store has not answered since the start, so ${who} answers until it is back. connection lost`,
+      `SLUICE_STORE_AWAY: The store has not answered since the start (connection lost), so ${who} answers until it is back.`,
     ]);
   });
 

@@ -13,10 +13,12 @@ import {
   memoryStore,
   nothing,
   type Policy,
+  type RateLimitResult,
   type Store,
   tokenBucket,
   unlimited,
 } from '../../src/index.ts';
+import { denyCache, fallback, leases } from '../../src/layers/index.ts';
 import { redisStore } from '../../src/presets/ioredis.ts';
 import { storeOver } from '../../src/store/index.ts';
 import { mapPort } from '../support/map-port.ts';
@@ -138,6 +140,30 @@ describe.each(STORES)('on %s', (_, make) => {
     expect(JSON.parse(body)['violated-policies']).toEqual([]);
     expect(denied.decisions.map(({ visible }) => visible)).toEqual([undefined, false]);
   });
+});
+
+test('what is hidden stays so, whoever answers: the deny cache, a lease, a fallback', async () => {
+  const clock = manualClock(1_763_280_000_000);
+  const small = fixedWindow({ limit: 1, window: '1h', visible: false });
+  const large = fixedWindow({ limit: 100_000, window: '1h', visible: false });
+  const inner = memoryStore({ clock });
+  const away = { ask: () => Promise.reject(new Error('away')) };
+  const later: Store = { ask: async (question) => inner.ask(question) };
+  const told: RateLimitResult[] = [];
+  const attempt = async (store: Store, policy: Policy, times: number): Promise<void> => {
+    const limiter = createLimiter({ policy, store });
+    for (let time = 0; time < times; time += 1) {
+      clock.advance(1);
+      told.push(await limiter.attempt('a'));
+    }
+  };
+  await attempt(denyCache({ clock })(later), small, 3);
+  await attempt(leases({ ttl: 100, nodes: 1, clock })(later), large, 100);
+  for (const to of ['allow', 'deny', inner] as const) await attempt(fallback({ to, warnings: false })(away), small, 1);
+  expect([...new Set(told.map(({ source }) => source))].sort()).toEqual([
+    ...['deny-cache', 'fail-closed', 'fallback', 'lease', 'store'],
+  ]);
+  for (const { decisions } of told) expect(decisions).toMatchObject([{ visible: false }]);
 });
 
 test('Redis is not asked about unlimited and nothing', async () => {

@@ -1,7 +1,7 @@
 /** Silence is an outage, slowness is not: on a clock and timers that move when the test says so. */
 import { describe, expect, test } from 'vitest';
 import { manualClock, SluiceError } from '../../src/index.ts';
-import { RedisHealth } from '../../src/redis/health.ts';
+import { RedisHealth } from '../../src/redis/run-script.ts';
 import type { HealthChange } from '../../src/store/health.ts';
 
 interface Command {

@@ -1,5 +1,5 @@
 /**
- * Next.js, as docs/frameworks.md shows it: its files are taken from the page, type-checked and built by `next build`, started, and asked over
+ * Next.js, as docs/start/next.md shows it: its files are taken from the page, type-checked and built by `next build`, started, and asked over
  * HTTP. Route handlers and proxy.ts on Node with Redis, middleware.ts and a route at the edge, a server action.
  */
 import { readFileSync } from 'node:fs';
@@ -12,11 +12,11 @@ import {
   type RunningApp,
 } from '../../../../tools/next/index.ts';
 import { type RunningServer, startServer } from '../../../../tools/servers/index.ts';
+import { type RunningFront, startUpstashFront } from '../../../../tools/servers/upstash-front.ts';
 
-const page = readFileSync(new URL('../../../../docs/frameworks.md', import.meta.url), 'utf8');
-const [, section = ''] = /^## Next\.js$(.*?)^## /ms.exec(page) ?? [];
+const page = readFileSync(new URL('../../../../docs/start/next.md', import.meta.url), 'utf8');
 const documented: AppFiles = Object.fromEntries(
-  [...section.matchAll(/```typescript\n\/\/ (\S+)\n(.*?)```/gs)].map(([, path, code]) => [path!, code!]),
+  [...page.matchAll(/```typescript\n\/\/ (\S+)\n(.*?)```/gs)].map(([, path, code]) => [path!, code!]),
 );
 
 const FORM = `import { subscribe } from './actions';
@@ -25,6 +25,9 @@ export default function Page() {
   return <form action={subscribe}><input name="email" /><button>Subscribe</button></form>;
 }
 `;
+
+/** Vercel builds with the variables of the project; the client only wants to see some. */
+const UPSTASH_OF_THE_BUILD = { UPSTASH_REDIS_REST_URL: 'https://example.upstash.io', UPSTASH_REDIS_REST_TOKEN: 'none' };
 
 const pick = (...paths: string[]): AppFiles => Object.fromEntries(paths.map((path) => [path, documented[path]!]));
 
@@ -39,6 +42,7 @@ test('the page has all of these files', () => {
       'app/actions.ts',
       'middleware.ts',
       'app/api/edge/route.ts',
+      'app/api/memory/route.ts',
     ],
   ]);
 });
@@ -160,17 +164,25 @@ describe('on Node, with Redis', () => {
   test('nothing is wrong', () => expectNoTrouble(app.built + running.printed()));
 });
 
-describe('at the edge', () => {
+describe('at the edge, with Upstash and in memory', () => {
+  let server: RunningServer;
+  let front: RunningFront;
   let app: NextApp;
   let running: RunningApp;
   beforeAll(async () => {
-    const files = pick('middleware.ts', 'app/api/edge/route.ts');
-    app = await buildNextApp({ ...files, 'app/page.tsx': 'export default () => <p>hello</p>;\n' });
-    running = await app.start();
+    const files = pick('middleware.ts', 'app/api/edge/route.ts', 'app/api/memory/route.ts');
+    [server, app] = await Promise.all([
+      startServer({ kind: 'redis' }),
+      buildNextApp({ ...files, 'app/page.tsx': 'export default () => <p>hello</p>;\n' }, UPSTASH_OF_THE_BUILD),
+    ]);
+    front = await startUpstashFront(server.url);
+    running = await app.start({ UPSTASH_REDIS_REST_URL: front.url, UPSTASH_REDIS_REST_TOKEN: front.token });
   });
   afterAll(async () => {
     await running?.stop();
     await app?.remove();
+    await front?.stop();
+    await server?.stop();
   });
 
   test('pages, by middleware.ts', async () => {
@@ -182,6 +194,21 @@ describe('at the edge', () => {
     const responses = await ask(running, '/api/edge', '203.0.113.3', 5);
     expect(await responses[0]!.clone().json()).toEqual({ path: '/api/edge' });
     await expectLimited(responses, 3, '"edge";q=3;w=108');
+  });
+
+  test('a route, by many at the same time', async () => {
+    const responses = await Promise.all(Array.from({ length: 8 }, () => ask(running, '/api/edge', '203.0.113.5', 1)));
+    const statuses = responses.flat().map(({ status }) => status);
+    expect(statuses.sort()).toEqual([...Array(3).fill(200), ...Array(5).fill(429)]);
+  });
+
+  test('the limits are in Upstash', async () => {
+    const keys = ((await server.command('KEYS', '*')) as string[]).join(' ');
+    expect([keys.includes('edge'), keys.includes('pages'), keys.includes('memory')]).toEqual([true, true, false]);
+  });
+
+  test('a route without a store', async () => {
+    await expectLimited(await ask(running, '/api/memory', '203.0.113.4', 5), 3, '"memory";q=3;w=108');
   });
 
   test('nothing is wrong', () => expectNoTrouble(app.built + running.printed()));

@@ -1,62 +1,16 @@
 /** The fetch adapter and the memory store in workerd, the runtime of Cloudflare Workers: bundled, then served and asked over HTTP. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { build } from 'vite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { installRuntimes, WORKERD } from '../../../../tools/runtimes/index.ts';
+import { type RunningWorker, startWorker } from '../../../../tools/runtimes/workerd.ts';
 
-const CONFIG = `using Workerd = import "/workerd/workerd.capnp";
-const config :Workerd.Config = (
-  services = [(name = "main", worker = .worker)],
-  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
-);
-const worker :Workerd.Worker = (
-  modules = [(name = "worker", esModule = embed "worker.js")],
-  compatibilityDate = "2026-10-01",
-);
-`;
-
-const folder = mkdtempSync(join(tmpdir(), 'sluice-worker-'));
-let workerd: ChildProcess | undefined;
-let url: string;
-
+let worker: RunningWorker;
 beforeAll(async () => {
-  await installRuntimes();
-  writeFileSync(join(folder, 'config.capnp'), CONFIG);
-  await bundle();
-  workerd = spawn(WORKERD, ['serve', join(folder, 'config.capnp'), '--control-fd=3'], {
-    stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
-  });
-  url = `http://127.0.0.1:${await portOf(workerd)}`;
+  worker = await startWorker({ entry: fileURLToPath(new URL('worker.mjs', import.meta.url)) });
 }, 300_000);
-
-afterAll(async () => {
-  if (workerd?.kill() && workerd.exitCode === null) await once(workerd, 'exit');
-  rmSync(folder, { recursive: true });
-});
-
-async function bundle(): Promise<void> {
-  const entry = fileURLToPath(new URL('worker.mjs', import.meta.url));
-  const lib = { entry, formats: ['es' as const], fileName: () => 'worker.js' };
-  await build({ configFile: false, logLevel: 'silent', build: { outDir: folder, lib } });
-}
-
-/** It says on the control channel which port it was given. */
-async function portOf(child: ChildProcess): Promise<number> {
-  const failed = once(child, 'exit').then(([code]) => {
-    throw new Error(`workerd ended with ${code} before it listened`);
-  });
-  const listening = once(child.stdio[3] as Readable, 'data').then(([line]) => JSON.parse(String(line)).port as number);
-  return Promise.race([listening, failed]);
-}
+afterAll(() => worker?.stop());
 
 const ask = async (path: string, client = '203.0.113.7') => {
-  const response = await fetch(url + path, { headers: { 'cf-connecting-ip': client } });
+  const response = await fetch(worker.url + path, { headers: { 'cf-connecting-ip': client } });
   return { status: response.status, ratelimit: response.headers.get('ratelimit'), body: await response.text() };
 };
 

@@ -1,5 +1,5 @@
 /** The TypeScript blocks of the documentation, as files that can be run. */
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { transformWithOxc } from 'vite';
 
 const root = new URL('../../../../', import.meta.url);
@@ -14,12 +14,17 @@ export const TEXTS: readonly string[] = [
     .sort(),
 ];
 
+/** A recipe is a file of the examples, too: their test runs it, and compares what it prints. */
+const isRecipe = (page: string): boolean =>
+  existsSync(new URL(page.replace(/^docs\/recipes\/(.+)\.md$/, 'examples/recipes/$1.ts'), root)) &&
+  page.startsWith('docs/recipes/');
+
 /** Those with TypeScript in them. */
-export const PAGES: readonly string[] = TEXTS.filter((page) => textOf(page).includes('```ts\n'));
+export const PAGES: readonly string[] = TEXTS.filter((page) => textOf(page).includes('```ts\n') && !isRecipe(page));
 
 /** Pages with blocks that are servers: they would run on, since nobody closes the client of a server. */
 export const isServer = (page: string): boolean =>
-  /README\.md$|getting-started\.md$|frameworks\.md$|migrating\/|engines\//.test(page);
+  /README\.md$|getting-started\.md$|frameworks\.md$|(migrating|engines|start|learn|operate|compare)\//.test(page);
 
 export interface Block {
   readonly page: string;

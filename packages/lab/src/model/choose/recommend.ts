@@ -110,6 +110,7 @@ const WORDS: Readonly<Record<string, Words>> = {
     reasons: ({ units, window }) => [
       `${count(units)} in each ${perWords(window)} of the clock: easy to explain, easy to check against an invoice.`,
       'Around an edge twice as many can pass, half before and half after.',
+      'If you sell it by the month, in the customer’s time zone or from the day of the contract, take calendarQuota: the same count, in periods of the calendar.',
     ],
     runnerUp: 'sliding-window-counter',
     whyNot: 'If twice the limit around an edge hurts, take the sliding window counter.',

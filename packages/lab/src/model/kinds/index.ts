@@ -2,6 +2,7 @@
 import { algorithms } from 'sluice';
 import type { FieldKind } from '../field-text.ts';
 import type { Kind, Numbers } from '../kind.ts';
+import { calendarQuotaKind } from './calendar-quota.ts';
 import { concurrencyKind } from './concurrency.ts';
 import { fixedWindowKind } from './fixed-window.ts';
 import { gcraKind } from './gcra.ts';
@@ -23,13 +24,13 @@ const DRAWN: readonly Kind[] = [
 
 /**
  * Algorithms whose limits the lab's traffic says nothing about: its requests take no time, so that none of them holds a place, and a calendar has no
- * month in the minutes of a story. A policy of theirs that a server has gets a generic row.
+ * month in the minutes of a story. A policy of theirs that a server has gets a row of theirs.
  */
-const OF_OTHER_TRAFFIC: readonly string[] = ['concurrency', 'calendar-quota'];
+const OF_OTHER_TRAFFIC: readonly Kind[] = [concurrencyKind, calendarQuotaKind];
 
 /** What the library declares of its algorithms. Those that have no picture here get a generic row. */
 const DECLARED: readonly Declaration[] = algorithms
-  .filter(({ name }) => !OF_OTHER_TRAFFIC.includes(name))
+  .filter(({ name }) => !OF_OTHER_TRAFFIC.some(({ algorithm }) => algorithm === name))
   .map(({ name, about, fields }) => ({ algorithm: name, summary: about, fields }));
 
 /** Those that have a picture, and a generic row for each algorithm that is only declared. */
@@ -50,7 +51,7 @@ export function kindOfPolicy(numbers: Numbers): Kind {
     kind.algorithm === numbers.algorithm &&
     Object.entries(kind.fixed).every(([name, value]) => numbers[name] === value);
   return (
-    [...KINDS, concurrencyKind].find(isOf) ??
+    [...KINDS, ...OF_OTHER_TRAFFIC].find(isOf) ??
     genericKind({ algorithm: String(numbers.algorithm), fields: fieldsIn(numbers) })
   );
 }

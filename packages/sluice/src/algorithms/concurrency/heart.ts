@@ -2,9 +2,10 @@
  * Keeps permits alive while they are held. All permits of one length beat equally often, so they fall due in the order they came: one line and
  * one timer serve all of them, and a permit that is given back before its first beat costs no timer. The timer keeps no program alive.
  */
+
+import { wakeByTimer } from '../../model/clock.ts';
 import { MICROS_PER_MS } from '../../model/duration.ts';
 import type { Entry } from '../../model/permit.ts';
-import { wakeByTimer } from '../../model/timer.ts';
 
 /** What is kept alive. */
 interface Beating {

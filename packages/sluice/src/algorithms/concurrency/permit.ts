@@ -42,7 +42,7 @@ class HeldPermit implements Permit {
     this.result = entry.result;
     this.#entry = entry;
     this.#places = placesOf(entry);
-    this.#ttl = Math.min(...entry.policies.map((policy) => ruleOf(policy).permits?.ttl ?? Number.POSITIVE_INFINITY));
+    this.#ttl = shortestTtl(entry.policies);
     this.#endsAt = entry.sentAt + this.#ttl;
     if (!entry.heartbeat || this.#places.length === 0) return;
     this.#heart = heartOf(entry, this.#ttl);
@@ -131,9 +131,19 @@ class HeldPermit implements Permit {
 /** What lasts until it is given back. Rates stay spent, and a policy that is only tried has spent nothing when it would have denied. */
 function placesOf({ result, policies, costs }: Entry): readonly Place[] {
   if (!result.allowed) return [];
-  return policies.flatMap((policy, index) => {
-    const [decision, cost] = [result.decisions[index]!, costs[index]!];
+  const places: Place[] = [];
+  policies.forEach((policy, index) => {
+    const decision = result.decisions[index]!;
+    const cost = costs[index]!;
     const isHeld = ruleOf(policy).permits !== undefined && cost > 0 && decision.changed !== 0;
-    return isHeld ? [{ policy, decision, cost }] : [];
+    if (isHeld) places.push({ policy, decision, cost });
   });
+  return places;
+}
+
+/** Microseconds. */
+function shortestTtl(policies: readonly Policy[]): number {
+  let shortest = Number.POSITIVE_INFINITY;
+  for (const policy of policies) shortest = Math.min(shortest, ruleOf(policy).permits?.ttl ?? shortest);
+  return shortest;
 }

@@ -3,10 +3,12 @@
  * sliding-window-log.lua.
  */
 import { type Duration, toMicros } from '../../model/duration.ts';
+import { readHistory } from '../../model/history.ts';
 import { define, type NameOption, type Policy } from '../../model/policy.ts';
 import type { Algorithm, RuleParts } from '../../model/rule.ts';
 import type { Numbers, Step } from '../../model/step.ts';
 import { always, partOfUnits } from '../shared/bucket.ts';
+import { lua as history } from '../shared/history.lua.generated.ts';
 import {
   append,
   canMark,
@@ -69,6 +71,7 @@ export const SLIDING_WINDOW_LOG: Algorithm<SlidingWindowLogPolicy> = {
         if (kind === APPEND) return append(state, first, second, third, limit);
         return kind === TRUNCATE ? truncate(state!, first, second) : mark(state!, first, second, third);
       },
+      history: readHistory,
       entries: (state, now, after, most) => entriesAfter(state, Math.max(after, latest(state, now) - size), most),
       bound: (from, to) => limit * Math.floor((to - from) / size + 1),
       share: (part) => ({ limit: partOfUnits(limit, part) }),
@@ -77,7 +80,7 @@ export const SLIDING_WINDOW_LOG: Algorithm<SlidingWindowLogPolicy> = {
         ttl > MOST_OF_RATE * size
           ? undefined
           : { fields: { window: (size + ttl) / 1e3 }, interval: 0, usableFor: always },
-      redis: { code: 'l', args: [String(limit), String(size), ''], lua },
+      redis: { code: 'l', args: [String(limit), String(size), ''], lua, history },
     };
   },
 };

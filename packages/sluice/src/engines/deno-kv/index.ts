@@ -1,8 +1,9 @@
 /** `sluice/deno-kv`: the store in Deno KV, by its atomic check and set. */
+
+import { wakeForSure } from '../../model/clock.ts';
 import { Kind, wrong } from '../../model/errors.ts';
 import { invalidOption } from '../../model/options.ts';
 import type { Store } from '../../model/store.ts';
-import { wakeForSure } from '../../model/timer.ts';
 import { type EngineOptions, engineStore } from '../../presets/engine-store.ts';
 import { type SwapPort, storeOver } from '../../store/store-over.ts';
 import { nameMaker } from '../names.ts';

@@ -1,7 +1,7 @@
 /** `sluice/postgres`: the store on a table of Postgres (14 and later), over `pg` and `postgres`. */
 import { Kind, type SluiceError } from '../../model/errors.ts';
 import type { MaybePromise } from '../../model/maybe-promise.ts';
-import { checkOptionNames, invalidOption } from '../../model/options.ts';
+import { checkFlag, checkOptionNames, invalidOption } from '../../model/options.ts';
 import type { Store } from '../../model/store.ts';
 import { type EngineOptions, engineStore } from '../../presets/engine-store.ts';
 import { watchOf } from '../../redis/clients/client-watch.ts';
@@ -20,6 +20,11 @@ export { type PostgresTableOptions, postgresTable } from './statements.ts';
 export interface PostgresOptions extends EngineOptions {
   /** The table that `postgresTable` made, with a schema before it if you like. Default: `sluice`. */
   readonly table?: string | undefined;
+  /**
+   * Whether a write is answered only when it is on the disk of the server, and of its synchronous replicas. Default: false: limits are exact while the
+   * server runs, and a crash of it forgets the attempts of its last second at most, as Redis does with its append-only file.
+   */
+  readonly durable?: boolean | undefined;
 }
 
 /** An index holds no more of a text than about 2,700 bytes. */
@@ -39,16 +44,17 @@ export function postgresStore(client: PostgresClient, options: PostgresOptions =
   if (typeof options !== 'object' || options === null) {
     throw invalidOption('postgresStore', 'an object of options', Kind.of(options));
   }
-  const { table = DEFAULT_TABLE, clock } = options;
+  const { table = DEFAULT_TABLE, durable = false, clock } = options;
+  checkFlag(durable, 'postgresStore.durable');
   const query = queryOf(client, 'postgresStore(client)');
-  const statements = statementsOf(table);
+  const statements = statementsOf(table, durable);
   watchOf(client, 'Postgres', 'postgresStore(client)');
   return engineStore(
     {
       name: 'postgresStore',
       client,
       space: table,
-      ownOptions: ['table'],
+      ownOptions: ['table', 'durable'],
       traits: { name: 'Postgres', probe: () => query(statements.probe, []), refusalOf: refusal, saysNothing: isUndone },
       store(call, place) {
         const watched: Query = async (text, values) => call(async () => checkWritable(await query(text, values)));

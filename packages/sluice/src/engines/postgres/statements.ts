@@ -63,7 +63,11 @@ export interface Statements {
  */
 export const GRACE_MS = 600_000;
 
-export function statementsOf(table: string): Statements {
+/** In the statement itself, for its own transaction alone: a pooler may hand the connection to somebody else after it. */
+const WITHOUT_THE_DISK = "(SELECT set_config('synchronous_commit', 'off', true)) AS quick,\n  ";
+
+/** `durable`: whether a write is answered only when it is on the disk of the server. */
+export function statementsOf(table: string, durable: boolean): Statements {
   const name = quotedTable(table, 'postgresStore.table');
   return {
     // One look into the index for each key, also while the planner believes that the table is empty.
@@ -76,7 +80,7 @@ LEFT JOIN LATERAL (SELECT state, version FROM ${name} WHERE key = n.key OFFSET 0
 SELECT n.key, decode(n.state, 'hex'),
   COALESCE(n.expected::bigint + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1024),
   clock_timestamp() + n.lasts::float8 * interval '1 millisecond'
-FROM unnest($1::text::text[], $2::text::text[], $3::text::text[], $4::text::text[]) AS n(key, state, expected, lasts)
+FROM ${durable ? '' : WITHOUT_THE_DISK}unnest($1::text::text[], $2::text::text[], $3::text::text[], $4::text::text[]) AS n(key, state, expected, lasts)
 ON CONFLICT (key) DO UPDATE SET state = excluded.state, version = excluded.version, expires = excluded.expires
 WHERE s.version = excluded.version - 1
 RETURNING s.key AS key`,
@@ -108,6 +112,13 @@ export function hexOf(bytes: Uint8Array): string {
 
 export function bytesOf(hex: string): Uint8Array {
   const bytes = new Uint8Array(hex.length / 2);
-  for (let at = 0; at < bytes.length; at += 1) bytes[at] = Number.parseInt(hex.slice(at * 2, at * 2 + 2), 16);
+  for (let at = 0, from = 0; at < bytes.length; at += 1, from += 2) {
+    bytes[at] = (digitOf(hex.charCodeAt(from)) << 4) | digitOf(hex.charCodeAt(from + 1));
+  }
   return bytes;
+}
+
+/** Postgres writes small letters. */
+function digitOf(code: number): number {
+  return code < 0x3a ? code - 0x30 : code - 0x57;
 }

@@ -1,10 +1,9 @@
 /** `sluice/sqlite`: the store in a SQLite file, over `node:sqlite` (Node 22 and later), `better-sqlite3` and `bun:sqlite`. */
-import { monotonicClock, systemClock } from '../../model/clock.ts';
+import { monotonicClock, systemClock, wakeForSure } from '../../model/clock.ts';
 import { parseDuration } from '../../model/duration.ts';
 import { Kind, type SluiceError } from '../../model/errors.ts';
 import { invalidOption } from '../../model/options.ts';
 import type { Store } from '../../model/store.ts';
-import { wakeForSure } from '../../model/timer.ts';
 import { type EngineOptions, engineStore } from '../../presets/engine-store.ts';
 import { nameMaker } from '../names.ts';
 import { refusalOf } from '../refusals.ts';

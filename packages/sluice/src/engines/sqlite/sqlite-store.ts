@@ -5,13 +5,14 @@
  * A question about one key is a read and, if something changes, a write that happens only if the row is still what was read. One that was too late for
  * that, and one about several keys, is an immediate transaction: so attempts on several keys are all or nothing here.
  */
+
+import type { WakeAfter } from '../../model/clock.ts';
 import { type Clock, readMicros } from '../../model/clock.ts';
 import { MICROS_PER_MS } from '../../model/duration.ts';
 import type { MaybePromise } from '../../model/maybe-promise.ts';
 import type { Rule } from '../../model/rule.ts';
 import type { Numbers, Step } from '../../model/step.ts';
 import { type Answer, isStoreFault, type Place, type Question, type Store } from '../../model/store.ts';
-import type { WakeAfter } from '../../model/timer.ts';
 import { answer, type States } from '../../store/states.ts';
 import { keysOf } from '../../store/store-over.ts';
 import { KeyStates } from '../../store/values.ts';
@@ -185,7 +186,7 @@ class StatesByKey implements States {
     return this.#of(key).marked(key, id, now);
   }
 
-  mark(key: string, id: string, numbers: number[] | undefined, until: number): boolean {
-    return this.#of(key).mark(key, id, numbers, until);
+  mark(key: string, id: string, numbers: number[] | undefined, until: number, now: number): boolean {
+    return this.#of(key).mark(key, id, numbers, until, now);
   }
 }

@@ -19,7 +19,8 @@ import { type Clock, checkClock, monotonicClock, readMicros } from '../../model/
 import { type Duration, parseDuration, toMicros } from '../../model/duration.ts';
 import { either, identity, type MaybePromise } from '../../model/maybe-promise.ts';
 import { checkCount, checkOptionNames } from '../../model/options.ts';
-import { type Answer, type Attempt, checksOf, type Question, type Store } from '../../model/store.ts';
+import { ruleOf } from '../../model/policy.ts';
+import { type Answer, type Attempt, type Change, checksOf, type Question, type Store } from '../../model/store.ts';
 import { type Layer, layerOf } from '../layered.ts';
 import { Denials } from './denials.ts';
 import { RecentKeys } from './recent-keys.ts';
@@ -72,6 +73,8 @@ class DenyCache {
 
   readonly ask = (question: Question): MaybePromise<Answer> => {
     if (question.verb === 'change') {
+      // Denials of policies that give permits are not kept, so what is given back of one changes none.
+      if (question.changes.every(isOfPermit)) return this.#inner.ask(question);
       return this.#touching(
         question.changes.map(({ key }) => key),
         question,
@@ -79,6 +82,8 @@ class DenyCache {
     }
     if (question.verb === 'forget') return this.#touching([question.key], question);
     if (question.verb === 'history' || question.dryRun) return this.#inner.ask(question);
+    // Its denials are not kept, and there is nothing to learn from it.
+    if (question.and.length === 0 && ruleOf(question.policy).permits !== undefined) return this.#inner.ask(question);
     if (!isRepeatable(question)) return this.#touching([question.key], question);
     return this.#attempt(question);
   };
@@ -130,4 +135,8 @@ class DenyCache {
     touch();
     return either<Answer, MaybePromise<Answer>>(this.#inner.ask(question), identity, (done) => done.finally(touch));
   }
+}
+
+function isOfPermit({ verb, policy }: Change): boolean {
+  return (verb === 'refund' || verb === 'extend') && ruleOf(policy).permits !== undefined;
 }

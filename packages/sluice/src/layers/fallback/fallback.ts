@@ -3,21 +3,26 @@
  * result's `source`, an outage is a warning and goes to a hook, and it ends with the next answer of the store. Mistakes of a
  * caller still reject. A store that hangs does not fail: that needs a deadline inside.
  *
- * A fallback in memory goes on from what the store last said of each key (notes.ts), so that a key goes on from where it was and not
- * from a full limit it had already spent.
+ * A fallback in memory goes on from what the store last said of each key, so that a key goes on from where it was and not from a full limit it
+ * had already spent. That is noted down until it is needed; most notes are overwritten by the next answer and never read, so noting is all that an
+ * answer costs.
  *
  * What a fallback cannot pretend: `forget` and `history` reject while the store is away, because there is nothing to answer that would
  * be true. And what the store has lent is given back only there: a refund is never carried out on the fallback, because the store may
  * have done it, or may still do it.
  */
-import { type Clock, checkClock, systemClock } from '../../model/clock.ts';
+import { type Clock, checkClock, readMicros, systemClock } from '../../model/clock.ts';
+import type { Decision } from '../../model/decision.ts';
 import { type Duration, parseDuration, toMicros } from '../../model/duration.ts';
-import { inBackground, type MaybePromise, proceed } from '../../model/maybe-promise.ts';
+import { asking, inBackground, type MaybePromise, proceed } from '../../model/maybe-promise.ts';
 import { checkFlag, checkOptionNames, invalidOption } from '../../model/options.ts';
+import { type Policy, ruleOf } from '../../model/policy.ts';
+import { decidedAt, exactMicros } from '../../model/result.ts';
+import type { Rule } from '../../model/rule.ts';
 import { emitWarning } from '../../model/runtime.ts';
+import { Step } from '../../model/step.ts';
 import {
   type Answer,
-  asking,
   type Change,
   checkStore,
   type Forget,
@@ -29,9 +34,8 @@ import { DEFAULT_RETRY_AFTER } from '../circuit-breaker.ts';
 import { checkHook } from '../hooks.ts';
 import { type Layer, layerOf } from '../layered.ts';
 import { answering, FAILS_CLOSED } from './fixed-answers.ts';
-import { isRestorable, Notes } from './notes.ts';
 import { type OutageHooks, Outages } from './outages.ts';
-import { checkShare, partOf, sharing } from './share.ts';
+import { checkShare, checksIn, type PartOf, partOf, sharing } from './share.ts';
 
 export type { FallbackEvent, RecoveredEvent } from './outages.ts';
 
@@ -180,4 +184,108 @@ function checkTarget(to: unknown): Store {
 
 function shareOfNothing(share: unknown): Error {
   return invalidOption('fallback.share', 'no share: only a store can allow a part of a limit', share);
+}
+
+/** A store that can take over what another has said of a key: the memory store. */
+export interface Restorable extends Store {
+  restore(key: string, policy: Policy, remaining: number, resetAfter: number, blockedFor: number, at: number): void;
+  readonly clock: Clock;
+}
+
+export function isRestorable(store: Store): store is Restorable {
+  return 'restore' in store && 'clock' in store;
+}
+
+interface Note {
+  policy: Policy;
+  cost: number;
+  said: Said;
+  /** Microseconds on the memory store's clock. */
+  at: number;
+  /** What was said of the same key under another policy. */
+  readonly next: Note | undefined;
+}
+
+/** What is needed of a decision; the answer to an attempt under one policy is one too. */
+type Said = Pick<Decision, 'allowed' | 'remaining' | 'retryAfter' | 'resetAfter' | 'resetAt'>;
+
+/** With more keys than this the oldest note is handed over to the memory store, which keeps it in less room. */
+const MOST_KEYS = 16_384;
+/** So many policies on one key: their names may be made up by callers. */
+const MOST_POLICIES = 64;
+/** The memory store keeps a hash in the place of a key, so a key that is longer goes there immediately. */
+const LONGEST_KEY = 256;
+
+export class Notes {
+  readonly #to: Restorable;
+  readonly #part: PartOf;
+  readonly #share: number;
+  readonly #byKey = new Map<string, Note>();
+
+  constructor(to: Restorable, part: PartOf, share: number) {
+    this.#to = to;
+    this.#part = part;
+    this.#share = share;
+  }
+
+  /** The store has answered. */
+  note(question: Question, answer: Answer): void {
+    if (answer.source !== 'store') return;
+    const now = readMicros(this.#to.clock);
+    if (question.verb === 'attempt' && question.and.length === 0) {
+      this.#noteOne(question.key, question.policy, question.cost, answer, now);
+      return;
+    }
+    for (const [index, { key, policy, cost }] of checksIn(question).entries()) {
+      this.#noteOne(key, policy, cost, answer.decisions[index]!, now);
+    }
+  }
+
+  #noteOne(key: string, policy: Policy, cost: number, said: Said, at: number): void {
+    let policies = 0;
+    for (let note = this.#byKey.get(key); note !== undefined; note = note.next) {
+      policies += 1;
+      if (note.policy !== policy && ruleOf(note.policy).identity !== ruleOf(policy).identity) continue;
+      note.policy = policy;
+      note.cost = cost;
+      note.said = said;
+      note.at = at;
+      return;
+    }
+    if (policies >= MOST_POLICIES) this.handOver(key);
+    this.#byKey.set(key, { policy, cost, said, at, next: this.#byKey.get(key) });
+    if (key.length > LONGEST_KEY) this.handOver(key);
+    else if (this.#byKey.size > MOST_KEYS) this.handOver(this.#byKey.keys().next().value!);
+  }
+
+  /** The memory store is about to answer for these. */
+  needed(question: Question): void {
+    for (const { key } of checksIn(question)) this.handOver(key);
+  }
+
+  /** Everything that is known of a key. */
+  handOver(key: string): void {
+    const first = this.#byKey.get(key);
+    if (first === undefined) return;
+    this.#byKey.delete(key);
+    for (let note: Note | undefined = first; note !== undefined; note = note.next) this.#restore(key, note);
+  }
+
+  #restore(key: string, { policy, cost, said, at }: Note): void {
+    const remaining = Math.floor(said.remaining * this.#share);
+    const blockedFor = blockOf(said, ruleOf(policy), cost);
+    this.#to.restore(key, this.#part(policy), remaining, exactMicros(said.resetAfter), blockedFor, at);
+  }
+}
+
+const FULL = new Step();
+
+/** How long the key is blocked, in microseconds: it is when this cost has to wait for longer than with everything spent just now. */
+function blockOf(said: Said, rule: Rule, cost: number): number {
+  if (said.allowed || said.remaining > 0 || said.retryAfter === Number.POSITIVE_INFINITY) return 0;
+  const now = decidedAt(said);
+  rule.penalize(undefined, now, rule.limit, FULL);
+  rule.transition(rule.width > 0 ? FULL.next.slice() : rule.write!(undefined, FULL), now, cost, FULL);
+  const wait = exactMicros(said.retryAfter!);
+  return wait > FULL.retryAfter ? wait : 0;
 }

@@ -71,7 +71,7 @@ export class Outages {
     const cause =
       error instanceof SluiceError ? error.sentence : error instanceof Error ? error.message : String(error);
     const since = this.#hasAnswered ? 'The store is away' : 'The store has not answered since the start';
-    return `${since}, so ${this.#instead} answers until it is back. ${cause}`;
+    return `${since} (${cause.replace(/\.$/, '')}), so ${this.#instead} answers until it is back.`;
   }
 
   #say(code: 'SLUICE_STORE_AWAY' | 'SLUICE_STORE_BACK', message: string, cause?: unknown): void {

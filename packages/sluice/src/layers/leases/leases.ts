@@ -26,19 +26,9 @@ import {
 import { either, inBackground, type MaybePromise, proceed } from '../../model/maybe-promise.ts';
 import { checkCount, checkOptionNames } from '../../model/options.ts';
 import { type Policy, ruleOf } from '../../model/policy.ts';
-import { decidedAt, exactMicros, resultOf, resultOfOne } from '../../model/result.ts';
-import {
-  type Answer,
-  type Attempt,
-  answerLike,
-  attemptLike,
-  attemptOf,
-  type Change,
-  type Changes,
-  checksOf,
-  type Question,
-  type Store,
-} from '../../model/store.ts';
+import { decidedAt, decisionOf, exactMicros, resultOf, resultOfOne } from '../../model/result.ts';
+import type { Answer, Attempt, Change, Changes, Question, Store } from '../../model/store.ts';
+import { answerLike, attemptLike, attemptOf, checksOf } from '../../model/store.ts';
 import { type Layer, layerOf } from '../layered.ts';
 import { LeaseBook } from './book.ts';
 import type { Block, HeldKey, Sizing } from './held.ts';
@@ -250,20 +240,8 @@ function isPlain({ and, dryRun, mark, least }: Attempt): boolean {
  */
 function spentFrom({ units, now, resetAfter }: Block, { remaining, terms }: HeldKey, policy: Policy): Answer {
   const reset = Math.max(0, Math.floor(resetAfter - units * terms.interval));
-  const { name, limit } = ruleOf(policy);
-  return resultOfOne(
-    {
-      policy: name,
-      allowed: true,
-      limit,
-      remaining,
-      retryAfter: null,
-      resetAfter: reset / MICROS_PER_SECOND,
-      resetAt: (now + reset) / MICROS_PER_SECOND,
-      delay: null,
-    },
-    'lease',
-  );
+  const spent = { allowed: true, remaining, retryAfter: 0, resetAfter: reset, delay: 0 };
+  return resultOfOne(decisionOf(ruleOf(policy), now, spent), 'lease');
 }
 
 function checkOptions(options: LeaseOptions): Settings {

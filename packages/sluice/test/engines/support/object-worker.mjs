@@ -4,6 +4,8 @@ import { durableObjectStore, RateLimitObject } from 'sluice/durable-object';
 import { rateLimit } from 'sluice/fetch';
 import { attemptOf } from 'sluice/store';
 import { storeContract } from 'sluice/testing';
+import { callsOf } from './calls-of.mjs';
+import { counted } from './open-store.mjs';
 
 /** Objects live in the isolate of the worker: what a test asks for, they see. */
 let trouble = 'none';
@@ -50,6 +52,15 @@ const ROUTES = {
       store,
     }).attempt(key);
     return { allowed, source };
+  },
+  async '/calls'({ LIMITS }) {
+    const calls = [];
+    const namespace = {
+      idFromName: (name) => LIMITS.idFromName(name),
+      get: (id) => counted({ fetch: (...args) => LIMITS.get(id).fetch(...args) }, ['fetch'], calls),
+    };
+    const options = { deadline: '120s', denyCache: false };
+    return callsOf(durableObjectStore(namespace, options), calls);
   },
   async '/outage'({ LIMITS }, { mode }) {
     trouble = mode;

@@ -1,0 +1,3 @@
+/** GET / */
+export const GET = ({ locals }: { locals: { rateLimit?: { remaining: number } } }): Response =>
+  Response.json({ left: locals.rateLimit?.remaining });

@@ -1,0 +1,2 @@
+/** GET /health */
+export const GET = (): Response => new Response('ok');

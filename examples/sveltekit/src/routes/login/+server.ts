@@ -1,0 +1,2 @@
+/** POST /login */
+export const POST = (): Response => Response.json({ welcome: true });

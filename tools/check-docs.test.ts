@@ -1,0 +1,114 @@
+/** Every page passes the checklist of tools/docs/checklist.mjs, but for those that are listed as not mended yet. The list only gets shorter. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { allPages, findingsOf, pageText } from './docs/checklist.mjs';
+import { wrapped } from './docs/wrap.mjs';
+
+/** How many pages were listed when this was last written: lower it with the list. */
+const MOST_LISTED = 37;
+
+const root = new URL('..', import.meta.url).pathname;
+const listed = readFileSync(new URL('docs/not-mended.txt', import.meta.url), 'utf8')
+  .split('\n')
+  .filter(Boolean);
+const pages: readonly string[] = allPages(root);
+const isListed = new Set(listed);
+
+test.each(pages.filter((page) => !isListed.has(page)))('%s passes the checklist', (page) => {
+  const findings = findingsOf(page, pageText(root, page));
+  expect(findings.map(({ line, rule, says }) => `${page}:${line} ${rule}: ${says}`)).toEqual([]);
+});
+
+test('a page that passes is not listed as not mended, nor one that is not there', () => {
+  expect(listed.filter((page) => !pages.includes(page))).toEqual([]);
+  expect(listed.filter((page) => findingsOf(page, pageText(root, page)).length === 0)).toEqual([]);
+});
+
+test('the list only gets shorter', () => {
+  expect(new Set(listed).size).toBe(listed.length);
+  expect(listed.length).toBeLessThanOrEqual(MOST_LISTED);
+});
+
+const GOOD = `# Limit logins
+
+Five attempts in 15 minutes.
+
+\`\`\`ts
+console.log('hello');
+\`\`\`
+`;
+const rulesOf = (text: string, page = 'docs/recipes/x.md') => findingsOf(page, text).map(({ rule }) => rule);
+
+test('a good page has nothing to say', () => {
+  expect(rulesOf(GOOD)).toEqual([]);
+});
+
+test.each([
+  ['a title that is a noun', GOOD.replace('# Limit logins', '# Logins'), ['title']],
+  ['no title', GOOD.replace('# ', ''), ['title']],
+  [
+    'a long first paragraph',
+    GOOD.replace('Five', 'One sentence here. '.repeat(20).replaceAll('. ', '.\n')),
+    ['first paragraph'],
+  ],
+  ['a block far below', GOOD.replace('\n```ts', `\n${'A line.\n\n'.repeat(20)}\`\`\`ts`), ['first screen']],
+  ['a block that nobody can run', GOOD.replace('```ts', '```text'), ['first screen']],
+  ['a long sentence', `${GOOD}\n${'word\n'.repeat(41)}.`, ['sentence']],
+  ['a long sentence in a list', `${GOOD}\n- ${'word\n  '.repeat(41)}.`, ['sentence']],
+  ['a long sentence in a table', `${GOOD}\n| a | ${'word '.repeat(41)} |`, ['sentence']],
+  ['a word that is replaced', `${GOOD}\nThe limiter refuses the request.`, ['word']],
+  [
+    'words that are replaced, across lines',
+    `${GOOD}\nIt lets the request\nthrough, and it is as good\nas new.`,
+    ['word', 'word'],
+  ],
+  ['a line that is too long', `${GOOD}\n${'Words. '.repeat(20)}`, ['width']],
+])('finds %s', (_, text, rules) => expect(rulesOf(text)).toEqual(rules));
+
+test.each([
+  ['a word in code', `${GOOD}\nThe event is \`refused\`.`],
+  ['a word in a block', `${GOOD}\n\`\`\`text\nrefused at once\n\`\`\``],
+  ['what the field says', `${GOOD}\nRedis says: connection refused.`],
+  ['two sentences of 30 words', `${GOOD}\n${`${'word\n'.repeat(30)}end.\n`.repeat(2)}`],
+  ['long code in a short sentence', `${GOOD}\nCall \`${'a '.repeat(45)}\`.`],
+])('does not mind %s', (_, text) => expect(rulesOf(text)).toEqual([]));
+
+test('a page may say what it is for', () => {
+  expect(
+    rulesOf(`---\nkind: reference\n---\n${GOOD.replace('Limit logins', 'Logins').replace('```ts', '```text')}`),
+  ).toEqual([]);
+});
+
+test('lines are named as an editor counts them', () => {
+  const [finding] = findingsOf('docs/x.md', `${GOOD}\nFine.\nIt refuses.`);
+  expect(finding).toMatchObject({ rule: 'word', line: 10 });
+});
+
+test('wrapping changes lines and no words', () => {
+  const text = `${GOOD}\n- one \`two three\` ${'four five '.repeat(18)}\n\n${'six '.repeat(40)}\n\`\`\`sh\n${'x '.repeat(90)}\n\`\`\``;
+  const mended = wrapped(text, 100);
+  expect(mended.split(/\s+/)).toEqual(text.split(/\s+/));
+  expect(rulesOf(mended)).toEqual([]);
+  expect(wrapped(mended, 100)).toBe(mended);
+});
+
+test('the command prints what fails, and where', () => {
+  const page = listed[0] ?? 'docs/decisions/0001-exact-time-and-levels.md';
+  const run = (...args: string[]) => {
+    try {
+      return {
+        code: 0,
+        said: execFileSync(process.execPath, ['tools/check-docs.mjs', ...args], { cwd: root, encoding: 'utf8' }),
+      };
+    } catch (error) {
+      const { status, stdout } = error as { status: number; stdout: string };
+      return { code: status, said: stdout };
+    }
+  };
+  const findings = findingsOf(page, pageText(root, page));
+  const { code, said } = run(page);
+  expect(code).toBe(findings.length === 0 ? 0 : 1);
+  for (const { line, rule } of findings) expect(said).toContain(`${page}:${line} ${rule}: `);
+  expect(run('--help').said).toContain('Usage: node tools/check-docs.mjs');
+});
