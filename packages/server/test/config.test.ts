@@ -16,6 +16,9 @@ const jwt = (text: string): string => `${API}jwt: ${text}\n`;
 const ENVIRONMENT = { SECRET: 'a secret of some length', JWT_SECRET: 'another one of some length' };
 const policy = (text: string): string => `policies:\n  api: ${text}\n`;
 
+const quotas = (text: string): string =>
+  `policies: { api: { algorithm: fixed-window, limit: 5, window: 1h }, quick: { algorithm: token-bucket, capacity: 5, refillRate: 1/s } }\nquotas: ${text}\n`;
+
 /** Text, whether the schema sees it too, and each problem as line:column path: the beginning of the message. */
 const BAD: readonly (readonly [text: string, seenBySchema: boolean, ...problems: string[]])[] = [
   ['', true, '1:1 : expected a map of policies, rules'],
@@ -26,6 +29,17 @@ const BAD: readonly (readonly [text: string, seenBySchema: boolean, ...problems:
     true,
     '3:1 typo: no such field; there are policies, rules, overrides, exceptions, trustedProxies, jwt, quotas',
   ],
+  [quotas('5'), true, '2:1 quotas: expected a list of at most 10000 quotas, got 5'],
+  [quotas('[{ policy: api }]'), true, '2:10 quotas[0].match: expected a map of labels'],
+  [quotas('[{ match: {}, policy: none }]'), false, '2:23 quotas[0].policy: expected the name of a policy'],
+  [quotas('[{ match: {} }]'), true, '2:10 quotas[0].policy: expected the name of a policy, or blanket'],
+  [quotas('[{ match: {}, blanket: allow, ttl: 1s }]'), false, '2:39 quotas[0].ttl: expected either blanket or policy'],
+  [
+    quotas('[{ match: {}, policy: quick }]'),
+    false,
+    '2:23 quotas[0].policy: units of quick cannot be handed out for 4 s',
+  ],
+  [quotas('[{ match: {}, policy: api, ttl: 1ms }]'), false, '2:36 quotas[0].ttl: expected a time from 100ms to 1h'],
   [policy('5'), true, '2:3 policies.api: expected a policy: a map with an algorithm'],
   [policy('{ algorithm: leaky }'), true, '2:10 policies.api.algorithm: expected one of calendar-quota, concurrency,'],
   [
@@ -210,6 +224,8 @@ describe('a bad file', () => {
 
 const GOOD: readonly string[] = [
   API,
+  quotas("[{ match: { name: a, env: '*' }, policy: api, ttl: 5s, idle: 1m, strategy: requests_per_time_unit }]"),
+  quotas('[{ domain: d, match: {}, blanket: deny }]'),
   policy('{ algorithm: fixed-window, limit: 5, window: 1000, align: first }'),
   policy('{ algorithm: sliding-window-log, limit: 5, window: 0.5s, shadow: true }'),
   policy('{ algorithm: sliding-window-counter, limit: 5, window: 1d }'),

@@ -62,8 +62,9 @@ function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
-function heldText({ policies, rules, domain, limits }: HeldByFile): string {
-  return domain === undefined ? `${policies} policies, ${rules} rules` : `domain ${domain}, ${limits} limits`;
+function heldText({ policies, rules, quotas, domain, limits }: HeldByFile): string {
+  if (domain !== undefined) return `domain ${domain}, ${limits} limits`;
+  return `${policies} policies, ${rules} rules${quotas === undefined ? '' : `, ${quotas} quotas`}`;
 }
 
 /** The line that a problem stands in, with a mark below the place. */

@@ -46,7 +46,8 @@ ${REDIS_HELP}
   --socket PATH, --grpc-socket PATH   Unix sockets in place of the ports (SLUICE_SOCKET, SLUICE_GRPC_SOCKET)
   --grpc-max-connection-age TIME, --grpc-max-connection-age-grace TIME   after what time a connection of gRPC is told to
                       go elsewhere, give or take a tenth, and how long what is under way may take then: so that clients
-                      find new servers behind a balancer; 24h and 1m by default (SLUICE_GRPC_MAX_CONNECTION_AGE, ..._GRACE)
+                      find new servers behind a balancer; 24h and 1m by default (SLUICE_GRPC_MAX_CONNECTION_AGE,
+                      SLUICE_GRPC_MAX_CONNECTION_AGE_GRACE)
   --grpc-max-concurrent-requests N   calls that a process answers at a time; further ones get RESOURCE_EXHAUSTED; as many
                       as come by default (SLUICE_GRPC_MAX_CONCURRENT_REQUESTS)
   --tls-cert, --tls-key   files in PEM: both ports speak TLS then; read again when they change (SLUICE_TLS_CERT, SLUICE_TLS_KEY)

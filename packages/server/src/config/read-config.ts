@@ -43,6 +43,8 @@ export interface HeldByFile {
   readonly file: string;
   readonly policies: number;
   readonly rules: number;
+  /** Undefined for none. */
+  readonly quotas?: number | undefined;
   /** Of a file for Envoy. */
   readonly domain?: string | undefined;
   readonly limits?: number | undefined;
@@ -65,7 +67,10 @@ export function readConfigs(texts: readonly ConfigText[], environment: Environme
   );
   const config = withEnvoy(readSources(sources, environment), envoy);
   const problems = [...sources.flatMap(problemsOf), ...envoy.problems];
-  const files = sources.map(({ file, drafts, rules }) => ({ file, policies: drafts.size, rules }));
+  const files = sources.map(({ file, drafts, rules, quotas }) => ({
+    ...{ file, policies: drafts.size, rules },
+    ...(quotas === 0 ? {} : { quotas }),
+  }));
   return { config: problems.length > 0 ? undefined : config, problems, files: [...files, ...envoy.files] };
 }
 
@@ -82,13 +87,14 @@ interface Source {
   readonly fields: Fields | undefined;
   drafts: ReadonlyMap<string, PolicyDraft>;
   rules: number;
+  quotas: number;
 }
 
 function sourceOf({ file, text }: ConfigText): Source {
   const yaml = parseYaml(text);
   const problems = new Problems(yaml.locate);
   const fields = yaml.problems.length > 0 ? undefined : readFields(yaml.data, [], problems, SECTIONS);
-  return { file, yaml, problems, fields, drafts: new Map(), rules: 0 };
+  return { file, yaml, problems, fields, drafts: new Map(), rules: 0, quotas: 0 };
 }
 
 function problemsOf({ file, yaml, problems }: Source): FileProblem[] {
@@ -113,9 +119,11 @@ function readSources(sources: readonly Source[], environment: Environment): Conf
     return own;
   });
   const exceptions = sources.flatMap(({ fields, problems }) => readExceptions(fields?.exceptions, problems));
-  const quotas = sources.flatMap(({ fields, problems }) =>
-    readQuotas(fields?.quotas, { policies, isPolicy }, problems),
-  );
+  const quotas = sources.flatMap((source) => {
+    const own = readQuotas(source.fields?.quotas, { policies, isPolicy }, source.problems);
+    source.quotas = own.length;
+    return own;
+  });
   const more = {
     ...(tokenOf === undefined ? {} : { tokenOf }),
     ...(exceptions.length === 0 ? {} : { exceptions }),

@@ -39,6 +39,11 @@ export class Reader {
     return true;
   }
 
+  /** Whether the value of the field is a text, bytes or a message. */
+  get isBytes(): boolean {
+    return this.#wire === WIRE.bytes;
+  }
+
   /** Beyond 2^53 the last digits are lost. */
   uint64(): number {
     this.#expect(WIRE.varint);

@@ -51,28 +51,46 @@ export function readReports(message: Buffer): UsageReports {
   return { domain, usages };
 }
 
-/** An entry of the map: its key is the proxy's own business. */
+/** A list of usages in the protos that Envoy has shipped; in others a map, whose entries have a number and then the usage. Both are read. */
 function readEntry(reader: Reader): Usage {
-  let usage: Usage | undefined;
+  const entry: Parts = { ...NO_PARTS };
   while (reader.next()) {
-    if (reader.field === 2) usage = readUsage(reader.message());
-    else reader.skip();
+    if (reader.field === 1 && !reader.isBytes) reader.skip();
+    else readPart(reader, entry);
   }
-  if (usage === undefined) throw invalid('bucket_quota_usages: an entry has no usage');
-  return usage;
+  if (entry.labels === undefined && entry.second !== undefined) return readUsage(entry.second);
+  return usageOf(entry);
 }
 
 function readUsage(reader: Reader): Usage {
-  let [labels, elapsedMs, allowed, denied] = [undefined as Labels | undefined, 0, 0, 0];
-  while (reader.next()) {
-    if (reader.field === 1) labels = readLabels(reader.message());
-    else if (reader.field === 2) elapsedMs = readDuration(reader.message());
-    else if (reader.field === 3) allowed = reader.uint64();
-    else if (reader.field === 4) denied = reader.uint64();
-    else reader.skip();
-  }
+  const usage: Parts = { ...NO_PARTS };
+  while (reader.next()) readPart(reader, usage);
+  return usageOf(usage);
+}
+
+interface Parts {
+  labels: Labels | undefined;
+  /** Of a usage the time, of an entry the usage. */
+  second: Reader | undefined;
+  allowed: number;
+  denied: number;
+}
+
+const NO_PARTS: Readonly<Parts> = { labels: undefined, second: undefined, allowed: 0, denied: 0 };
+
+function readPart(reader: Reader, parts: Parts): void {
+  if (reader.field === 1) {
+    if (!reader.isBytes) throw invalid('bucket_id must not be empty');
+    parts.labels = readLabels(reader.message());
+  } else if (reader.field === 2) parts.second = reader.message();
+  else if (reader.field === 3) parts.allowed = Math.min(reader.uint64(), 2 ** 53);
+  else if (reader.field === 4) parts.denied = Math.min(reader.uint64(), 2 ** 53);
+  else reader.skip();
+}
+
+function usageOf({ labels, second, allowed, denied }: Parts): Usage {
   if (labels === undefined) throw invalid('bucket_id must not be empty');
-  return { labels, elapsedMs, allowed: Math.min(allowed, 2 ** 53), denied: Math.min(denied, 2 ** 53) };
+  return { labels, elapsedMs: second === undefined ? 0 : readDuration(second), allowed, denied };
 }
 
 function readLabels(reader: Reader): Labels {

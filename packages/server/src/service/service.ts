@@ -49,10 +49,10 @@ export interface ServiceOptions {
   readonly bodyTimeoutMs?: number | undefined;
   /** What one connection may keep in memory. */
   readonly connectionLimits?: ConnectionLimits | undefined;
-  /** Records spans of requests. Default: nothing is traced. */
-  readonly tracer?: Tracer | undefined;
   /** Of gRPC: how long connections live, and how many calls are answered at a time. */
   readonly grpc?: Pick<EnvoyServerOptions, 'connectionAge' | 'maxConcurrent'> | undefined;
+  /** Records spans of requests. Default: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
   /** How the Envoy service behaves. */
   readonly envoy?: EnvoySettings | undefined;
   /** What else is served beside the limits. */

@@ -1,4 +1,6 @@
 /** The quota service over real gRPC, with a client made from the protos: what it is told, errors to the letter, reconnecting, and hostile reports. */
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import {
   type Client,
   type ClientDuplexStream,
@@ -10,6 +12,7 @@ import {
 import { loadSync } from '@grpc/proto-loader';
 import { memoryStore, systemClock } from 'sluice';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { readReports } from '../../src/rlqs/messages.ts';
 import { PROTO_FOLDER } from '../envoy/support.ts';
 import { eventually } from '../processes.ts';
 import { configOf, type RunningService, startService } from '../support.ts';
@@ -85,7 +88,7 @@ class TestProxy {
       numRequestsAllowed: allowed,
       numRequestsDenied: denied,
     };
-    this.write({ domain: this.domain, bucketQuotaUsages: { 1: usage } });
+    this.write({ domain: this.domain, bucketQuotaUsages: [usage] });
   }
 
   /** The next thing it is told. */
@@ -103,6 +106,45 @@ class TestProxy {
 }
 
 const BUCKET = { name: 'checkout', env: 'prod' };
+
+test("a client made from Envoy's own protos reads the same", async () => {
+  const xds = dirname(createRequire(import.meta.url).resolve('@grpc/grpc-js-xds/package.json'));
+  const includeDirs = ['envoy-api', 'googleapis', 'protoc-gen-validate', 'xds'].map((name) => join(xds, 'deps', name));
+  const envoy = loadSync('envoy/service/rate_limit_quota/v3/rlqs.proto', {
+    ...{ includeDirs, longs: Number, enums: String, oneofs: true },
+  });
+  const EnvoyClient = makeClientConstructor(envoy[NAME] as never, 'RateLimitQuotaService');
+  const client = new EnvoyClient(`127.0.0.1:${port}`, credentials.createInsecure());
+  clients.push(client);
+  const stream = client.StreamRateLimitQuotas!();
+  stream.on('error', () => {});
+  const answer = new Promise<Message>((resolve) => stream.once('data', resolve));
+  const bucket = { name: 'checkout', env: 'envoy' };
+  const usage = { bucketId: { bucket }, timeElapsed: { seconds: 2 }, numRequestsDenied: 10 };
+  stream.write({ domain: 'd', bucketQuotaUsages: [usage] });
+  const [action] = (await answer).bucketAction;
+  expect(action).toMatchObject({ bucketId: { bucket }, bucketAction: 'quotaAssignmentAction' });
+  const { assignmentTimeToLive, rateLimitStrategy } = action.quotaAssignmentAction;
+  expect(assignmentTimeToLive.seconds).toBe(5);
+  // Five a second, for four reports.
+  expect(rateLimitStrategy.tokenBucket.maxTokens).toBe(20);
+  stream.cancel();
+});
+
+test('usages as a map, which some versions of the proto have', () => {
+  const text = (tag: number, inner: Buffer): Buffer => Buffer.concat([Buffer.from([tag, inner.length]), inner]);
+  const pair = Buffer.concat([text(0x0a, Buffer.from('name')), text(0x12, Buffer.from('x'))]);
+  const usage = Buffer.concat([
+    text(0x0a, text(0x0a, pair)),
+    text(0x12, Buffer.from([0x08, 2])),
+    Buffer.from([0x18, 7]),
+  ]);
+  const expected = { domain: 'd', usages: [{ labels: { name: 'x' }, elapsedMs: 2000, allowed: 7, denied: 0 }] };
+  const domain = text(0x0a, Buffer.from('d'));
+  const inMap = Buffer.concat([Buffer.from([0x08, 99]), text(0x12, usage)]);
+  expect(readReports(Buffer.concat([domain, text(0x12, inMap)]))).toEqual(expected);
+  expect(readReports(Buffer.concat([domain, text(0x12, usage)]))).toEqual(expected);
+});
 
 describe('assignments', () => {
   test('tokens for what was reported, for so long', async () => {
@@ -177,7 +219,7 @@ describe('assignments', () => {
 describe('errors', () => {
   const usage = (bucket: Labels | undefined): Message => ({
     domain: 'd',
-    bucketQuotaUsages: { 1: { bucketId: bucket === undefined ? undefined : { bucket }, timeElapsed: { seconds: 1 } } },
+    bucketQuotaUsages: [{ bucketId: bucket === undefined ? undefined : { bucket }, timeElapsed: { seconds: 1 } }],
   });
   const many = (count: number): Labels => Object.fromEntries(Array.from({ length: count }, (_, at) => [`l${at}`, 'x']));
   const ROWS: readonly (readonly [details: string, message: Message, code?: number])[] = [
@@ -206,12 +248,10 @@ describe('errors', () => {
     const proxy = new TestProxy();
     const reports = (from: number): Message => ({
       domain: 'd',
-      bucketQuotaUsages: Object.fromEntries(
-        Array.from({ length: 600 }, (_, at) => [
-          at + 1,
-          { bucketId: { bucket: { name: 'checkout', env: `e${from + at}` } }, timeElapsed: { seconds: 1 } },
-        ]),
-      ),
+      bucketQuotaUsages: Array.from({ length: 600 }, (_, at) => ({
+        bucketId: { bucket: { name: 'checkout', env: `e${from + at}` } },
+        timeElapsed: { seconds: 1 },
+      })),
     });
     proxy.write(reports(0));
     proxy.write(reports(600));
