@@ -2,6 +2,8 @@
  * `sluice/h3`: one middleware for h3 2 (Nitro 3) and h3 1 (Nitro 2, Nuxt). They are told apart by their events: those of h3 1 are made of
  * Node's request and response, those of h3 2 of a request of the web platform.
  */
+// The module must be known, so that it can be added to below.
+import type {} from 'h3';
 import type { GateDecision, RequestResult } from '../http/gate.ts';
 import type { HeaderValues } from '../http/headers.ts';
 import { concludeOnClose, type NodeRequest, type NodeResponse, NodeView, pass } from './node-http.ts';
