@@ -174,7 +174,8 @@ function algorithmPage(source, name) {
   return `${pageBanner(`packages/sluice/src/algorithms/${name}/`)}${readFileSync(pageOf(source, name), 'utf8')}
 ## Moment by moment
 
-Each row is an attempt: at this second, asking this much. Seconds throughout. The same rows are tests.
+Each row is an attempt: at this second, asking this much. Seconds throughout. The same rows are
+tests.
 
 ${tables.join('\n')}`;
 }

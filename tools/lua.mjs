@@ -30,10 +30,10 @@ const DECIDES = /(\.lone|\/lone-write)\.lua$/;
 /** Names that pieces share: an algorithm's arguments and functions, and what is around them. They keep their names. */
 export const SHARED = [
   ...['x', 'y', 'z', 'transition', 'penalize', 'refund', 'extend', 'read', 'write', 'replace', 'seal', 'entries'],
+  'window_at',
   'READS_WHOLE',
   ...['call', 'format', 'now', 'expiry', 'set_option', 'expire_command', 'refused', 'more_of', 'MODULES'],
   ...['supplied', 'cost', 'unit', 'steady', 'key', 'asked', 'raw', 'kept_until', ...DECIDED],
-  ...['decide_check', 'unspent'],
 ];
 
 /** What means something else, or nothing, in one of Lua 5.1 and 5.4. */

@@ -4,6 +4,7 @@
 const ADDRESSES = [
   ['docs/getting-started.md', '/start/first-limit'],
   ['docs/frameworks.md', '/start/frameworks'],
+  ['docs/start/socket.io.md', '/start/socket-io'],
   [/^docs\/start\/(.+)\.md$/, '/start/$1'],
   [/^docs\/(http|verbs|layers|faults|exceptions|unified|own-algorithm)\.md$/, '/learn/$1'],
   [/^docs\/(learn|recipes|operate|compare|algorithms|errors|decisions|service)\/(.+)\.md$/, '/$1/$2'],
@@ -68,7 +69,9 @@ export const LABELS = {
   '/start/h3': 'h3, Nitro, Nuxt',
   '/start/trpc': 'tRPC',
   '/start/graphql': 'GraphQL',
+  '/start/nest-graphql': 'Nest with GraphQL',
   '/start/websocket': 'WebSocket',
+  '/start/socket-io': 'Socket.IO',
   '/start/mcp': 'MCP servers',
   '/start/not-typescript': 'Not TypeScript',
   '/start/': 'Choose your stack',

@@ -8,18 +8,8 @@ import { MICROS_PER_MS } from '../model/duration.ts';
 import { type MaybePromise, proceed } from '../model/maybe-promise.ts';
 import { type Policy, ruleOf } from '../model/policy.ts';
 import { decisionOf, resultOf } from '../model/result.ts';
-import {
-  type Answer,
-  type Attempt,
-  answerLike,
-  around,
-  attemptLike,
-  attemptOf,
-  type Check,
-  checksOf,
-  type Question,
-  type Store,
-} from '../model/store.ts';
+import type { Answer, Attempt, Check, Question, Store } from '../model/store.ts';
+import { answerLike, around, attemptLike, attemptOf, checksOf } from '../model/store.ts';
 import { type ExceptionEntry, untilOf } from './entry.ts';
 import type { Lookup } from './lookup.ts';
 

@@ -9,15 +9,8 @@ import { type MaybePromise, proceed } from '../model/maybe-promise.ts';
 import { checkOptionNames, invalidOption } from '../model/options.ts';
 import { extended, hasRule, type Policy, ruleOf } from '../model/policy.ts';
 import { resultOf } from '../model/result.ts';
-import {
-  type Answer,
-  type Attempt,
-  attemptOf,
-  type Check,
-  checksOf,
-  type Question,
-  type Store,
-} from '../model/store.ts';
+import type { Answer, Attempt, Check, Question, Store } from '../model/store.ts';
+import { attemptOf, checksOf } from '../model/store.ts';
 import { penaltyBox } from './penalty-box.ts';
 
 /** How long a key is blocked. */

@@ -6,7 +6,7 @@
  */
 import { type Clock, checkClock, monotonicClock, systemClock, type WakeAfter, wakeByTimer } from '../model/clock.ts';
 import { type Duration, MICROS_PER_MS, parseDuration } from '../model/duration.ts';
-import { SluiceError } from '../model/errors.ts';
+import { mistaken, SluiceError } from '../model/errors.ts';
 import { inBackground } from '../model/maybe-promise.ts';
 import { checkCount, checkFunction, checkOptionNames } from '../model/options.ts';
 import { emitWarning } from '../model/runtime.ts';
@@ -328,11 +328,11 @@ class SharedExceptions implements Exceptions {
 }
 
 function tooMany(most: number): SluiceError {
-  return new SluiceError({
-    code: 'SLUICE_INVALID_OPTION',
-    path: 'sharedExceptions.maxEntries',
-    message: `There are ${most} exceptions already, and no more may be. Remove some, use a prefix or a network for many keys, or raise maxEntries of sharedExceptions.`,
-  });
+  return mistaken(
+    'SLUICE_INVALID_OPTION',
+    'sharedExceptions.maxEntries',
+    `There are ${most} exceptions already, and no more may be. Remove some, use a prefix or a network for many keys, or raise maxEntries of sharedExceptions.`,
+  );
 }
 
 function messageOf(error: unknown): string {

@@ -3,7 +3,7 @@
  * which cannot be forged, and goes left only past addresses that are trusted. Whatever is no address (`unknown`,
  * `_hidden`, garbage, nothing) ends it at the last good one.
  */
-import { type Mistake, SluiceError } from '../model/errors.ts';
+import { type Mistake, mistaken } from '../model/errors.ts';
 import { checkOptionNames, invalidOption } from '../model/options.ts';
 import { type Address, formatGroup, parseAddress, plainIpv4 } from './address.ts';
 import { HOP_SYNTAX, type HopSyntax } from './forwarded.ts';
@@ -131,9 +131,9 @@ function checkHeader(header: unknown): void {
 /** The framework's own setting is for X-Forwarded-For. Anyone can send these headers to a server that no proxy stands before. */
 function refuseHeaderAlone(header: keyof typeof HOP_SYNTAX): void {
   if ((HOP_SYNTAX[header] as HopSyntax).isClientAlone !== true) return;
-  throw new SluiceError({
-    code: 'SLUICE_INVALID_OPTION',
-    path: 'byIp.header',
-    message: `byIp: a proxy writes ${header}. Say that there is one, too: byIp({ header: '${header}', trustedProxies: 1 }).`,
-  });
+  throw mistaken(
+    'SLUICE_INVALID_OPTION',
+    'byIp.header',
+    `byIp: a proxy writes ${header}. Say that there is one, too: byIp({ header: '${header}', trustedProxies: 1 }).`,
+  );
 }

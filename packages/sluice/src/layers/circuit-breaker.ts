@@ -5,7 +5,7 @@
  */
 import { type Clock, checkClock, monotonicClock } from '../model/clock.ts';
 import { type Duration, parseDuration } from '../model/duration.ts';
-import { SluiceError } from '../model/errors.ts';
+import { mistaken, type SluiceError } from '../model/errors.ts';
 import { asking } from '../model/maybe-promise.ts';
 import { checkCount, checkOptionNames } from '../model/options.ts';
 import { isStoreFault } from '../model/store.ts';
@@ -140,12 +140,12 @@ class Breaker {
 /** One for all questions while the circuit is open: making an error costs more than refusing. */
 function refusalAfter(cause: unknown, failures: number, retryAfterMs: number): SluiceError {
   const times = failures === 1 ? 'a failure' : `${failures} failures in a row`;
-  return new SluiceError({
-    code: 'SLUICE_CIRCUIT_OPEN',
-    path: 'store',
-    message: `The circuit is open after ${times}; the store is tried again within ${retryAfterMs / 1e3} s.`,
+  return mistaken(
+    'SLUICE_CIRCUIT_OPEN',
+    'store',
+    `The circuit is open after ${times}; the store is tried again within ${retryAfterMs / 1e3} s.`,
     cause,
-  });
+  );
 }
 
 function checkOptions(options: CircuitBreakerOptions): Settings {

@@ -7,7 +7,7 @@
  */
 import { type Clock, checkClock, monotonicClock, type WakeAfter, wakeByTimer } from '../model/clock.ts';
 import { type Duration, parseDuration } from '../model/duration.ts';
-import { SluiceError } from '../model/errors.ts';
+import { mistaken, type SluiceError } from '../model/errors.ts';
 import { either, identity, type MaybePromise } from '../model/maybe-promise.ts';
 import { checkFunction, checkOptionNames } from '../model/options.ts';
 import type { Answer } from '../model/store.ts';
@@ -102,9 +102,9 @@ class WaitingLine {
 }
 
 export function timedOut(timeoutMs: number): SluiceError {
-  return new SluiceError({
-    code: 'SLUICE_TIMEOUT',
-    path: 'store',
-    message: `The store did not answer within ${timeoutMs} ms. The attempt may have been counted all the same.`,
-  });
+  return mistaken(
+    'SLUICE_TIMEOUT',
+    'store',
+    `The store did not answer within ${timeoutMs} ms. The attempt may have been counted all the same.`,
+  );
 }

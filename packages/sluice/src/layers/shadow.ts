@@ -11,18 +11,8 @@ import { all, type MaybePromise, proceed } from '../model/maybe-promise.ts';
 import { checkOptionNames, invalidOption } from '../model/options.ts';
 import { type Policy, ruleOf } from '../model/policy.ts';
 import { resultOf } from '../model/result.ts';
-import {
-  type Answer,
-  type Attempt,
-  answerLike,
-  attemptLike,
-  attemptOf,
-  type Change,
-  type Changes,
-  type Check,
-  checksOf,
-  type Store,
-} from '../model/store.ts';
+import type { Answer, Attempt, Change, Changes, Check, Store } from '../model/store.ts';
+import { answerLike, attemptLike, attemptOf, checksOf } from '../model/store.ts';
 import { callHook, checkHook, type Hook } from './hooks.ts';
 import { type Layer, layerOf } from './layered.ts';
 

@@ -1,10 +1,10 @@
 /** What all verbs of a limiter share: its store, its policies, its timers, one way to ask, and checks of what a verb was called with before anything is spent. */
 import type { RateLimitResult } from '../model/decision.ts';
-import { Kind, mistaken, SluiceError, wrong } from '../model/errors.ts';
+import { Kind, mistaken, type SluiceError, wrong } from '../model/errors.ts';
 import { identity, type MaybePromise, proceed } from '../model/maybe-promise.ts';
 import { checkOptionNames, invalidOption } from '../model/options.ts';
 import { hasRule, invalidPolicy, isObject, type Policy, plainData } from '../model/policy.ts';
-import { type Attempt, attemptOf, type Store } from '../model/store.ts';
+import { type Attempt, NOTHING_ELSE, type Store } from '../model/store.ts';
 import { type Amounts, amountsOf, type Cost } from './costs.ts';
 import type { Timers } from './sleep.ts';
 
@@ -50,10 +50,11 @@ type Called<Options> = Options & { readonly amounts: Amounts; readonly policies:
 
 /** An attempt of a key under policies that are checked already. */
 export function attemptOn(key: string, policies: readonly Policy[], amounts: Amounts, dryRun: boolean): Attempt {
-  return attemptOf(
-    policies.map((policy, index) => ({ key, policy, cost: amounts[index]! })),
-    dryRun,
-  );
+  const and =
+    policies.length === 1
+      ? NOTHING_ELSE
+      : policies.slice(1).map((policy, index) => ({ key, policy, cost: amounts[index + 1]! }));
+  return { verb: 'attempt', key, policy: policies[0]!, cost: amounts[0]!, and, dryRun };
 }
 
 export function ask(
@@ -152,11 +153,11 @@ export const MAX_POLICIES = 64;
 function refuseDuplicates(policies: readonly Policy[], path: string): void {
   policies.forEach(({ name }, index) => {
     if (policies.findIndex((other) => other.name === name) === index) return;
-    throw new SluiceError({
-      code: 'SLUICE_DUPLICATE_POLICY',
-      path: `${path}[${index}].name`,
-      message: `${path}[${index}]: another policy of this limiter is called "${name}" already. Results and headers tell policies apart by name: give each a name of its own.`,
-    });
+    throw mistaken(
+      'SLUICE_DUPLICATE_POLICY',
+      `${path}[${index}].name`,
+      `${path}[${index}]: another policy of this limiter is called "${name}" already. Results and headers tell policies apart by name: give each a name of its own.`,
+    );
   });
 }
 

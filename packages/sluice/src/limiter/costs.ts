@@ -16,7 +16,10 @@ export type Cost = number | Costs;
 export type Amounts = readonly number[];
 
 export function amountsOf(cost: unknown, policies: readonly Policy[], path = 'cost'): Amounts {
-  if (!isByName(cost)) return policies.map(() => checkCost(cost, path));
+  if (!isByName(cost)) {
+    const units = checkCost(cost, path);
+    return policies.map(() => units);
+  }
   const names = policies.map(({ name }) => name);
   const unknown = Object.keys(cost).find((name) => !names.includes(name));
   if (unknown !== undefined) throw unknownName('SLUICE_INVALID_COST', path, 'policy', unknown, names);

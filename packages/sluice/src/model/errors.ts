@@ -129,8 +129,8 @@ export function wrong(code: ErrorCode, path: string, expected: string, got: unkn
 }
 
 /** The error of anything else: a whole sentence with the cause and the cure. */
-export function mistaken(code: ErrorCode, path: string, message: string): SluiceError {
-  return new SluiceError({ code, path, message });
+export function mistaken(code: ErrorCode, path: string, message: string, cause?: unknown): SluiceError {
+  return new SluiceError({ code, path, message, cause });
 }
 
 /** The value as a person would recognise it, in at most one short line. */

@@ -172,7 +172,7 @@ export function attemptLike({ mark, least, dryRun }: Attempt, checks: readonly C
 }
 
 /** What an answer says besides its decisions, on another with other decisions. */
-export function answerLike({ mark, granted }: Answer, result: Answer): Answer {
+export function answerLike({ mark, granted }: Pick<Answer, 'mark' | 'granted'>, result: Answer): Answer {
   return mark === undefined && granted === undefined ? result : { ...result, mark, granted };
 }
 

@@ -3,7 +3,7 @@
  * its policies, once, and whoever finds another name there is warned. An application is known by its package, or by the script it was
  * started with. With a prefix of one's own nothing is left and nothing is said: then sharing is meant.
  */
-import { SluiceError } from '../model/errors.ts';
+import { mistaken, type SluiceError } from '../model/errors.ts';
 import { type Policy, ruleOf } from '../model/policy.ts';
 import { emitWarning } from '../model/runtime.ts';
 import type { RunScript, Script } from '../redis/run-script.ts';
@@ -44,9 +44,9 @@ export function announcer(run: RunScript, prefix: string): (policies: readonly P
 }
 
 function sharedPrefix(policy: Policy, other: string): SluiceError {
-  return new SluiceError({
-    code: 'SLUICE_SHARED_STATE',
-    path: 'redisStore.prefix',
-    message: `Another application (${other}) keeps the limit "${policy.name}" on this Redis under the same prefix, so both count as one. Give redisStore a \`prefix\`: a different one in each application, or the same one if this is meant.`,
-  });
+  return mistaken(
+    'SLUICE_SHARED_STATE',
+    'redisStore.prefix',
+    `Another application (${other}) keeps the limit "${policy.name}" on this Redis under the same prefix, so both count as one. Give redisStore a \`prefix\`: a different one in each application, or the same one if this is meant.`,
+  );
 }

@@ -9,14 +9,8 @@ import type { MaybePromise } from '../model/maybe-promise.ts';
 import { checkFlag, checkOptionNames, invalidOption } from '../model/options.ts';
 import type { Place, Store } from '../model/store.ts';
 import { type EngineTraits, Health } from '../store/health.ts';
-import {
-  checkLayerOptions,
-  healthOptionsOf,
-  LAYER_OPTIONS,
-  type LayerOptions,
-  layersOf,
-  refuseLayerOptions,
-} from './store-layers.ts';
+import type { LayerOptions } from './store-layers.ts';
+import { checkLayerOptions, healthOptionsOf, LAYER_OPTIONS, layersOf, refuseLayerOptions } from './store-layers.ts';
 
 /** What the store of every engine takes besides its client. */
 export interface EngineOptions extends LayerOptions {

@@ -13,16 +13,8 @@ import { type RedisStoreOptions, redisStoreOver } from '../redis/redis-store.ts'
 import { RedisHealth, type RunScript, scriptRunner } from '../redis/run-script.ts';
 import { announcer } from './announce.ts';
 import { waiting } from './replicas.ts';
-import {
-  type BreakerOptions,
-  checkLayerOptions,
-  type EngineStateChange,
-  healthOptionsOf,
-  LAYER_OPTIONS,
-  type LayerOptions,
-  layersOf,
-  refuseLayerOptions,
-} from './store-layers.ts';
+import type { BreakerOptions, EngineStateChange, LayerOptions } from './store-layers.ts';
+import { checkLayerOptions, healthOptionsOf, LAYER_OPTIONS, layersOf, refuseLayerOptions } from './store-layers.ts';
 
 /** When commands that fail mean that Redis is away. */
 export type RedisBreakerOptions = BreakerOptions;

@@ -5,7 +5,7 @@
  */
 import { monotonicClock } from '../model/clock.ts';
 import { parseDuration } from '../model/duration.ts';
-import { Kind, SluiceError } from '../model/errors.ts';
+import { Kind, mistaken, type SluiceError } from '../model/errors.ts';
 import { checkCount, invalidOption } from '../model/options.ts';
 import type { Connection } from '../redis/clients/connection.ts';
 import type { RunScript, SendCommand } from '../redis/run-script.ts';
@@ -100,9 +100,9 @@ function sharedWait(node: Replicas, confirm: () => Promise<unknown>): Promise<un
 }
 
 function notConfirmed(confirmed: number, replicas: number, timeoutMs: number): SluiceError {
-  return new SluiceError({
-    code: 'SLUICE_TIMEOUT',
-    path: 'store',
-    message: `Only ${confirmed} of ${replicas} replicas confirmed the decision within ${timeoutMs} ms. It was counted all the same.`,
-  });
+  return mistaken(
+    'SLUICE_TIMEOUT',
+    'store',
+    `Only ${confirmed} of ${replicas} replicas confirmed the decision within ${timeoutMs} ms. It was counted all the same.`,
+  );
 }

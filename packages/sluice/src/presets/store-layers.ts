@@ -11,7 +11,7 @@ import type { Layer } from '../layers/layered.ts';
 import { memoryStore } from '../memory/memory-store.ts';
 import { type Clock, monotonicClock, wakeByTimer } from '../model/clock.ts';
 import { type Duration, parseDuration } from '../model/duration.ts';
-import { SluiceError } from '../model/errors.ts';
+import { mistaken } from '../model/errors.ts';
 import { checkCount, checkFlag, checkOptionNames, invalidOption } from '../model/options.ts';
 import type { Store } from '../model/store.ts';
 import type { Health, HealthChange, HealthOptions } from '../store/health.ts';
@@ -128,11 +128,11 @@ function checkSettings(settings: unknown, names: readonly string[], path: string
 export function refuseLayerOptions(options: object, names: readonly string[], name: string): void {
   const unused = names.find((option) => (options as Readonly<Record<string, unknown>>)[option] !== undefined);
   if (unused === undefined) return;
-  throw new SluiceError({
-    code: 'SLUICE_INVALID_OPTION',
-    path: `${name}.${unused}`,
-    message: `${name}: \`${unused}\` has no effect beside \`raw: true\`, which is the bare store without any layer. Leave one of the two out.`,
-  });
+  throw mistaken(
+    'SLUICE_INVALID_OPTION',
+    `${name}.${unused}`,
+    `${name}: \`${unused}\` has no effect beside \`raw: true\`, which is the bare store without any layer. Leave one of the two out.`,
+  );
 }
 
 /** What the health of the engine goes by. `silence` is the default for this engine. */

@@ -11,10 +11,11 @@ import { type Policy, ruleOf } from '../model/policy.ts';
 import { decisionOf, resultOf, resultOfOne } from '../model/result.ts';
 import { Step } from '../model/step.ts';
 import type { Answer, Attempt, Change, Changes, Check, Forget, History, Place, Store } from '../model/store.ts';
-import { checksOf, noHistory } from '../model/store.ts';
+import { answerLike, checksOf, noHistory } from '../model/store.ts';
 import { decideAcross } from '../store/across-keys.ts';
 import { answersOf, type BatchOptions, batchedAttempts } from './batch.ts';
 import { type KeyNamer, type KeyOptions, keyNamer, markNamer } from './keys.ts';
+import { refusalOf } from './refusals.ts';
 import { checkRunner, type RunScript, type Script } from './run-script.ts';
 import { FORGET, singleScript } from './scripts.ts';
 import { slotOf } from './slot.ts';
@@ -23,12 +24,11 @@ import {
   argsOf,
   callOf,
   changeCall,
-  grantCall,
   groupOf,
   readChanges,
-  readGrant,
   readHistory,
   redisRule,
+  type Special,
 } from './wire.ts';
 
 /** What `redisStoreOver` takes besides the way to run a script. */
@@ -69,17 +69,20 @@ function redisStates(
   const now = (): string => (clock === undefined ? '' : String(readMicros(clock)));
 
   /** A supplied clock may move between two attempts of one turn, so there each goes by itself. */
-  const decided = (ask: Ask, dryRun = false): Promise<Answer> =>
-    dryRun || clock !== undefined ? attemptAt(run, ask, now(), dryRun) : attemptSoon(ask);
+  const decided = (ask: Ask, special?: Special): Promise<Answer> =>
+    special !== undefined || clock !== undefined ? attemptAt(run, ask, now(), special) : attemptSoon(ask);
 
   const attempt = (question: Attempt): Promise<Answer> => {
-    if (question.mark !== undefined || question.least !== undefined)
-      return grantNow(run, question, now(), nameOf, markOf);
+    const { key, dryRun, least, mark } = question;
+    if (mark !== undefined || least !== undefined) {
+      const named = mark && { name: markOf(key, mark.id), ttl: mark.ttl };
+      return decided(askOf(question, nameOf), { dryRun, least, mark: named });
+    }
     if (batches.bySlot && question.and.length > 0) {
       const groups = groupsBySlot(checksOf(question), nameOf);
       if (groups.length > 1) return decideAcross(store, question, groups);
     }
-    return decided(askOf(question, nameOf), question.dryRun);
+    return decided(askOf(question, nameOf), dryRun ? { dryRun } : undefined);
   };
 
   const change = async (question: Changes): Promise<Answer> => {
@@ -117,29 +120,14 @@ function redisStates(
   return store;
 }
 
-async function attemptAt(run: RunScript, ask: Ask, now: string, dryRun: boolean): Promise<Answer> {
-  const { script, keys, args, read } = callOf([ask], now, dryRun);
-  const reply = read(await run(script, keys, args));
-  const [verdicts] = reply.each;
-  if (verdicts === undefined || verdicts instanceof Error) throw verdicts;
-  return answersOf(ask, reply.now, verdicts);
-}
-
-/** Attempts that are remembered or granted in part: one call each. */
-async function grantNow(
-  run: RunScript,
-  question: Attempt,
-  now: string,
-  nameOf: KeyNamer,
-  markOf: (key: string, id: string) => string,
-): Promise<Answer> {
-  const ask = askOf(question, nameOf);
-  const { mark, least, dryRun } = question;
-  const named = mark && { name: markOf(question.key, mark.id), ttl: mark.ttl };
-  const { script, keys, args } = grantCall(ask, now, { dryRun, least, mark: named });
-  const told = readGrant(await run(script, keys, args), ask.rules.length);
-  const answer = answersOf(ask, told.now, told.verdicts);
-  return { ...answer, mark: told.mark, ...(least === undefined ? {} : { granted: told.granted }) };
+/** In a call of its own. */
+async function attemptAt(run: RunScript, ask: Ask, now: string, special?: Special): Promise<Answer> {
+  const { script, keys, args, read } = callOf([ask], now, special);
+  const { now: at, each, mark, granted } = read(await run(script, keys, args));
+  const [verdicts] = each;
+  if (verdicts === undefined || verdicts instanceof Error) throw refusalOf(verdicts, true) ?? verdicts;
+  const answer = answersOf(ask, at, verdicts);
+  return answerLike({ mark, granted: special?.least === undefined ? undefined : granted }, answer);
 }
 
 async function history(

@@ -2,7 +2,7 @@
  * What no waiting mends: the server refuses what Sluice needs, and will go on doing so until somebody changes the setup. That is not an
  * outage, so no fallback answers in its place: it is said in a sentence, to every attempt.
  */
-import { SluiceError } from '../model/errors.ts';
+import { mistaken, type SluiceError } from '../model/errors.ts';
 
 /** How the server's words begin, and what to do about each. */
 const CURES: readonly (readonly [pattern: RegExp, cure: string])[] = [
@@ -27,12 +27,7 @@ export function refusalOf(error: unknown, hasSucceeded: boolean): SluiceError | 
   if (hasSucceeded && PASSES.test(text)) return undefined;
   const [, cure] = CURES.find(([pattern]) => pattern.test(text)) ?? [];
   if (cure === undefined) return undefined;
-  return new SluiceError({
-    code: 'SLUICE_STORE_REFUSES',
-    path: 'store',
-    message: `Redis refuses: "${text}". ${cure}`,
-    cause: error,
-  });
+  return mistaken('SLUICE_STORE_REFUSES', 'store', `Redis refuses: "${text}". ${cure}`, error);
 }
 
 function messageOf(error: unknown): string {

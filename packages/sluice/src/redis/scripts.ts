@@ -8,7 +8,7 @@
  *     value    how states that are one short value are read and written, for algorithms that do not bring that themselves
  *     block    what a blocked key is told
  *     the algorithm, or MODULES: a function for each of several
- *     the entry: decide-one, decide-many, several and decide, several and grant, change, or what the algorithm brings: release, history
+ *     the entry: decide-one, decide-many, decide, change, or what the algorithm brings: release, history
  */
 import type { Rule } from '../model/rule.ts';
 import type { Script } from './run-script.ts';
@@ -20,24 +20,21 @@ import {
   decideManyLua,
   decideOneLua,
   expiryLua,
-  grantLua,
   loneReadLua,
   loneWriteLua,
-  severalLua,
   valueChangesLua,
   valueLua,
 } from './scripts.generated.ts';
 import { sha1 } from './sha1.ts';
 
 const ENTRIES = {
-  decide: `${severalLua}\n${decideLua}`,
-  grant: `${severalLua}\n${grantLua}`,
+  decide: decideLua,
   change: changeLua,
 };
 
 /** Scripts for one algorithm, and scripts for several. */
 export type SingleEntry = 'many' | 'history' | 'release';
-export type SeveralEntry = 'decide' | 'grant' | 'change';
+export type SeveralEntry = 'decide' | 'change';
 
 const SUPPLIED = 'local supplied=ARGV[1]';
 const ARGUMENTS = `local x,y,z=ARGV[2]+0.0,ARGV[3]+0.0,ARGV[4] ${SUPPLIED}`;

@@ -4,7 +4,7 @@
  *
  * It asks with `INFO`, which managed servers and access lists allow where they refuse `CONFIG`. In a cluster one node answers for all.
  */
-import { SluiceError } from '../model/errors.ts';
+import { mistaken, type SluiceError } from '../model/errors.ts';
 import { checkRunner, type SendCommand } from './run-script.ts';
 
 /**
@@ -28,9 +28,9 @@ function fieldOf(info: string, name: string): string | undefined {
 }
 
 function mayForget(policy: string): SluiceError {
-  return new SluiceError({
-    code: 'SLUICE_FORGETFUL_SERVER',
-    path: 'maxmemory-policy',
-    message: `When its memory is full, this server drops keys that still count (maxmemory-policy ${policy}), and with them limits and blocks. Set maxmemory-policy to noeviction.`,
-  });
+  return mistaken(
+    'SLUICE_FORGETFUL_SERVER',
+    'maxmemory-policy',
+    `When its memory is full, this server drops keys that still count (maxmemory-policy ${policy}), and with them limits and blocks. Set maxmemory-policy to noeviction.`,
+  );
 }

@@ -1,11 +1,13 @@
 /** SHA-1 of a script, by which Redis knows it: the platform's own is asynchronous, or only in Node. */
+import { padded, rotated } from './sha256.ts';
+
 export function sha1(text: string): string {
   const words = padded(new TextEncoder().encode(text));
   const hash = [0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0];
   const schedule = new Int32Array(80);
   for (let block = 0; block < words.length; block += 16) {
     for (let i = 0; i < 80; i += 1) {
-      schedule[i] = i < 16 ? words[block + i]! : rotated(xorOf(schedule, i), 1);
+      schedule[i] = i < 16 ? words[block + i]! : rotated(xorOf(schedule, i), 31);
     }
     mix(hash, schedule);
   }
@@ -16,27 +18,14 @@ function xorOf(words: Int32Array, i: number): number {
   return words[i - 3]! ^ words[i - 8]! ^ words[i - 14]! ^ words[i - 16]!;
 }
 
-function rotated(word: number, by: number): number {
-  return (word << by) | (word >>> (32 - by));
-}
-
 function mix(hash: number[], schedule: Int32Array): void {
   let [a, b, c, d, e] = hash as [number, number, number, number, number];
   for (let i = 0; i < 80; i += 1) {
     const round = Math.floor(i / 20);
     const mixed = round === 0 ? (b & c) | (~b & d) : round === 2 ? (b & c) | (b & d) | (c & d) : b ^ c ^ d;
     const next =
-      (rotated(a, 5) + mixed + e + schedule[i]! + [0x5a827999, 0x6ed9eba1, 0x8f1bbcdc, 0xca62c1d6][round]!) | 0;
-    [a, b, c, d, e] = [next, a, rotated(b, 30), c, d];
+      (rotated(a, 27) + mixed + e + schedule[i]! + [0x5a827999, 0x6ed9eba1, 0x8f1bbcdc, 0xca62c1d6][round]!) | 0;
+    [a, b, c, d, e] = [next, a, rotated(b, 2), c, d];
   }
   for (const [i, word] of [a, b, c, d, e].entries()) hash[i] = (hash[i]! + word) | 0;
-}
-
-/** Big-endian words: the bytes, a one, zeros, and how many bits there were. */
-function padded(bytes: Uint8Array): Int32Array {
-  const words = new Int32Array((((bytes.length + 8) >> 6) + 1) * 16);
-  for (const [i, byte] of bytes.entries()) words[i >> 2]! |= byte << (24 - (i & 3) * 8);
-  words[bytes.length >> 2]! |= 0x80 << (24 - (bytes.length & 3) * 8);
-  words[words.length - 1] = bytes.length * 8;
-  return words;
 }

@@ -36,7 +36,8 @@ function bytesOf(text: string): Uint8Array {
   return Uint8Array.from([0xff, ...units.flatMap((unit) => [unit >> 8, unit & 0xff])]);
 }
 
-function padded(bytes: Uint8Array): Uint32Array {
+/** Big-endian words: the bytes, a one, zeros, and how many bits there were. */
+export function padded(bytes: Uint8Array): Uint32Array {
   const words = new Uint32Array((((bytes.length + 8) >> 6) + 1) << 4);
   for (let i = 0; i < bytes.length; i += 1) words[i >> 2]! |= bytes[i]! << (24 - (i % 4) * 8);
   words[bytes.length >> 2]! |= 0x80 << (24 - (bytes.length % 4) * 8);
@@ -44,7 +45,8 @@ function padded(bytes: Uint8Array): Uint32Array {
   return words;
 }
 
-const rotated = (word: number, by: number): number => (word >>> by) | (word << (32 - by));
+/** To the right. */
+export const rotated = (word: number, by: number): number => (word >>> by) | (word << (32 - by));
 
 function compress(hash: Uint32Array, block: Uint32Array): void {
   const schedule = scheduled(block);

@@ -1,7 +1,7 @@
 /** How questions are written for the scripts, and how their replies are read. The other side is redis/lua/. */
 import { readMicros, systemClock } from '../model/clock.ts';
 import type { Decision } from '../model/decision.ts';
-import { SluiceError, wrong } from '../model/errors.ts';
+import { mistaken, type SluiceError, wrong } from '../model/errors.ts';
 import { type Policy, ruleOf } from '../model/policy.ts';
 import { decisionOf, resultOf, type Verdict } from '../model/result.ts';
 import type { RedisTwin, Rule } from '../model/rule.ts';
@@ -19,6 +19,9 @@ export interface Reply {
   readonly now: number;
   /** For each attempt its verdicts, or the error that is its alone. */
   readonly each: readonly (readonly Told[] | Error)[];
+  /** Of an attempt that is more than yes or no: what became of its mark, and how much it got. */
+  readonly mark?: Answer['mark'];
+  readonly granted?: number;
 }
 
 /** One attempt, as the scripts need it: its rules, and a key and a cost for each of them. */
@@ -72,18 +75,26 @@ export function groupOf(rules: readonly Rule[]): string {
 /** A rule without a twin in Lua works everywhere else. */
 export function redisRule(rule: Rule): Rule {
   if (rule.redis !== undefined) return rule;
-  throw new SluiceError({
-    code: 'SLUICE_INVALID_POLICY',
-    path: 'policy.algorithm',
-    message: `The algorithm ${rule.policy.algorithm} has no Lua, so its policies do not work on Redis. Give defineAlgorithm a \`redis\` part, or use another store.`,
-  });
+  throw mistaken(
+    'SLUICE_INVALID_POLICY',
+    'policy.algorithm',
+    `The algorithm ${rule.policy.algorithm} has no Lua, so its policies do not work on Redis. Give defineAlgorithm a \`redis\` part, or use another store.`,
+  );
 }
 
-/** `now` is '' for the server's own clock. */
-export function callOf(asks: readonly Ask[], now: string, dryRun = false): Call {
+/** What an attempt asks for besides its costs. */
+export interface Special {
+  readonly dryRun?: boolean | undefined;
+  readonly least?: number | undefined;
+  /** The name of the mark, and for how many microseconds it is kept. */
+  readonly mark?: { readonly name: string; readonly ttl: number } | undefined;
+}
+
+/** `now` is '' for the server's own clock. Of one attempt there may be more to say. */
+export function callOf(asks: readonly Ask[], now: string, special?: Special): Call {
   const [first] = asks;
   if (first!.permit !== undefined) return callOfReleases(asks, now);
-  if (dryRun || first!.rules.length > 1) return callOfSeveral(asks, now, dryRun);
+  if (special !== undefined || first!.rules.length > 1) return callOfSeveral(asks, now, special);
   if (asks.length === 1) return callOfOne(first!, now);
   const rule = first!.rules[0]!;
   const args = [now, ...argsOf(rule, now)];
@@ -104,18 +115,20 @@ function callOfOne({ rules, keys, costs }: Ask, now: string): Call {
 
 const NONE: readonly string[] = [];
 
-/** Attempts under several policies, or one that is only looked at. */
-function callOfSeveral(asks: readonly Ask[], now: string, dryRun: boolean): Call {
+/** Attempts under several policies, or one that is only looked at, remembered or granted in part. */
+function callOfSeveral(asks: readonly Ask[], now: string, { dryRun, least, mark }: Special = {}): Call {
   const { rules } = asks[0]!;
   const modules = distinct(rules);
-  const args = [now, dryRun ? '1' : '', String(rules.length)];
+  const args = [now, dryRun ? '1' : '', String(rules.length), String(least ?? ''), String(mark?.ttl ?? '')];
   for (const rule of rules) args.push(moduleNumber(modules, rule), ...argsOf(rule, now));
   for (const { costs } of asks) for (const cost of costs) args.push(String(cost));
+  const keys = asks.flatMap((ask) => ask.keys);
+  const isPlain = least === undefined && mark === undefined;
   return {
     script: severalScript('decide', modules),
-    keys: asks.flatMap(({ keys }) => keys),
+    keys: mark === undefined ? keys : [...keys, mark.name],
     args,
-    read: (reply) => readLines(reply, asks.length, rules.length),
+    read: (reply) => (isPlain ? readLines(reply, asks.length, rules.length) : readGrant(reply, rules.length)),
   };
 }
 
@@ -129,80 +142,6 @@ function callOfReleases(asks: readonly Ask[], now: string): Call {
     keys: asks.map(({ keys }) => keys[0]!),
     args,
     read: (reply) => readReleases(reply, asks.length),
-  };
-}
-
-/** The reply of release.lua. */
-function readReleases(reply: unknown, asks: number): Reply {
-  const alone = asks === 1 ? wholeNumbers(String(reply)) : undefined;
-  if (alone?.length === 5) return { now: alone[0]!, each: [[releasedOf(alone, 1)]] };
-  const [first = '', ...lines] = String(reply).split('\n');
-  const now = wholeNumbers(first);
-  if (now?.length !== 1 || lines.length !== asks) throw unexpected(reply);
-  const each = lines.map((line) => {
-    if (line.startsWith('!')) return new Error(line.slice(1));
-    const numbers = wholeNumbers(line);
-    if (numbers?.length !== 4) throw unexpected(reply);
-    return [releasedOf(numbers, 0)];
-  });
-  return { now: now[0]!, each };
-}
-
-function releasedOf(numbers: readonly number[], at: number): Told {
-  return { ...verdictOf(numbers[at]!, numbers[at + 1]!, numbers[at + 2]!), changed: numbers[at + 3]! };
-}
-
-/** What an attempt asks for besides its costs. */
-export interface Grant {
-  readonly dryRun: boolean;
-  readonly least: number | undefined;
-  /** The name of the mark, and for how many microseconds it is kept. */
-  readonly mark: { readonly name: string; readonly ttl: number } | undefined;
-}
-
-/** What grant.lua takes. */
-export function grantCall({ rules, keys, costs }: Ask, now: string, { dryRun, least, mark }: Grant): SingleCall {
-  const modules = distinct(rules);
-  const args = [now, dryRun ? '1' : '', String(rules.length), wordOf(least), wordOf(mark?.ttl)];
-  for (const [index, rule] of rules.entries()) {
-    args.push(moduleNumber(modules, rule), ...argsOf(rule, now), String(costs[index]));
-  }
-  return {
-    script: severalScript('grant', modules),
-    keys: mark === undefined ? keys : [...keys, mark.name],
-    args,
-  };
-}
-
-interface SingleCall {
-  readonly script: Script;
-  readonly keys: readonly string[];
-  readonly args: string[];
-}
-
-function wordOf(number: number | undefined): string {
-  return number === undefined ? '' : String(number);
-}
-
-/** The reply of grant.lua. */
-export function readGrant(
-  reply: unknown,
-  policies: number,
-): {
-  readonly now: number;
-  readonly verdicts: readonly Verdict[];
-  readonly mark: Answer['mark'];
-  readonly granted: number;
-} {
-  const [now = '', made = '', line = ''] = String(reply).split('\n');
-  const [, mark, granted] = /^(made|found|-) (\d+)$/.exec(made) ?? [];
-  if (granted === undefined) throw unexpected(reply);
-  const read = readLines(`${now}\n${line}`, 1, policies);
-  return {
-    now: read.now,
-    verdicts: read.each[0] as readonly Verdict[],
-    mark: mark === 'made' || mark === 'found' ? mark : undefined,
-    granted: Number(granted),
   };
 }
 
@@ -248,19 +187,54 @@ function readMany(reply: unknown, attempts: number): Reply {
   return { now: numbers[0]!, each };
 }
 
-/** The reply of decide.lua: a line for each attempt, which is three numbers for each policy, or an error of that attempt alone. */
+/** The reply of decide.lua: a line for each attempt, which is three numbers for each policy. */
 function readLines(reply: unknown, attempts: number, policies: number): Reply {
+  return readEach(reply, attempts, 3 * policies, (numbers) =>
+    Array.from({ length: policies }, (_, index) => verdictAt(numbers, index * 3)),
+  );
+}
+
+/** The same of one attempt, with a line about its mark and what was granted. */
+function readGrant(reply: unknown, policies: number): Reply {
+  const [, lines, mark, granted] = /^(.*)\n(made|found|-) (\d+)$/s.exec(String(reply)) ?? [];
+  if (granted === undefined) throw unexpected(reply);
+  return {
+    ...readLines(lines, 1, policies),
+    mark: mark === 'made' || mark === 'found' ? mark : undefined,
+    granted: Number(granted),
+  };
+}
+
+/** The reply of release.lua: of many a line for each, of one everything in one line. */
+function readReleases(reply: unknown, asks: number): Reply {
+  const alone = asks === 1 ? wholeNumbers(String(reply)) : undefined;
+  if (alone?.length === 5) return { now: alone[0]!, each: [releaseAt(alone, 1)] };
+  return readEach(reply, asks, 4, (numbers) => releaseAt(numbers, 0));
+}
+
+function releaseAt(numbers: readonly number[], at: number): readonly Told[] {
+  return [{ ...verdictAt(numbers, at), changed: numbers[at + 3]! }];
+}
+
+function verdictAt(numbers: readonly number[], at: number): Verdict {
+  return verdictOf(numbers[at]!, numbers[at + 1]!, numbers[at + 2]!);
+}
+
+/** A line for each attempt: so many numbers, or an error of that attempt alone. */
+function readEach(
+  reply: unknown,
+  attempts: number,
+  width: number,
+  toldOf: (numbers: readonly number[]) => readonly Told[],
+): Reply {
   const [first = '', ...lines] = String(reply).split('\n');
   const now = wholeNumbers(first);
   if (now?.length !== 1 || lines.length !== attempts) throw unexpected(reply);
   const each = lines.map((line) => {
     if (line.startsWith('!')) return new Error(line.slice(1));
     const numbers = wholeNumbers(line);
-    if (numbers?.length !== 3 * policies) throw unexpected(reply);
-    return Array.from({ length: policies }, (_, index) => {
-      const at = index * 3;
-      return verdictOf(numbers[at]!, numbers[at + 1]!, numbers[at + 2]!);
-    });
+    if (numbers?.length !== width) throw unexpected(reply);
+    return toldOf(numbers);
   });
   return { now: now[0]!, each };
 }

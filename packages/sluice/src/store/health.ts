@@ -11,7 +11,7 @@
  * that nobody waits for. A probe that is answered in time ends the outage. Nothing that may have been carried out is ever sent again.
  */
 import type { Clock, WakeAfter } from '../model/clock.ts';
-import { SluiceError } from '../model/errors.ts';
+import { mistaken, type SluiceError } from '../model/errors.ts';
 import { either, type MaybePromise } from '../model/maybe-promise.ts';
 import { isStoreFault } from '../model/store.ts';
 
@@ -289,38 +289,33 @@ class Node {
 const LONGEST_PATIENCE_MS = 1000;
 
 function silent(name: string, silenceMs: number): SluiceError {
-  return new SluiceError({
-    code: 'SLUICE_TIMEOUT',
-    path: 'store',
-    message: `${name} has not answered anything for ${silenceMs} ms. What was sent may have been counted all the same.`,
-  });
+  return mistaken(
+    'SLUICE_TIMEOUT',
+    'store',
+    `${name} has not answered anything for ${silenceMs} ms. What was sent may have been counted all the same.`,
+  );
 }
 
 function tooLate(name: string, deadlineMs: number): SluiceError {
-  return new SluiceError({
-    code: 'SLUICE_TIMEOUT',
-    path: 'store',
-    message: `${name} did not answer within ${deadlineMs} ms, though it answers others. The attempt may have been counted all the same.`,
-  });
+  return mistaken(
+    'SLUICE_TIMEOUT',
+    'store',
+    `${name} did not answer within ${deadlineMs} ms, though it answers others. The attempt may have been counted all the same.`,
+  );
 }
 
 function failing(name: string, failures: number, cause: unknown): SluiceError {
   const times = failures === 1 ? 'a failure' : `${failures} failures in a row`;
-  return new SluiceError({
-    code: 'SLUICE_CIRCUIT_OPEN',
-    path: 'store',
-    message: `${name} is left alone after ${times}, and tried again in the background. The last one: ${textOf(cause)}`,
+  return mistaken(
+    'SLUICE_CIRCUIT_OPEN',
+    'store',
+    `${name} is left alone after ${times}, and tried again in the background. The last one: ${textOf(cause)}`,
     cause,
-  });
+  );
 }
 
 function unreachable(name: string, cause: unknown): SluiceError {
-  return new SluiceError({
-    code: 'SLUICE_CIRCUIT_OPEN',
-    path: 'store',
-    message: `The client cannot connect to ${name}: ${textOf(cause)}`,
-    cause,
-  });
+  return mistaken('SLUICE_CIRCUIT_OPEN', 'store', `The client cannot connect to ${name}: ${textOf(cause)}`, cause);
 }
 
 /** What an error says, as a sentence. */

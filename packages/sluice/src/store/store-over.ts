@@ -11,7 +11,7 @@
  */
 import { type Clock, checkClock, microsOf, readMicros, systemClock } from '../model/clock.ts';
 import { MICROS_PER_MS } from '../model/duration.ts';
-import { Kind, SluiceError } from '../model/errors.ts';
+import { Kind, mistaken, type SluiceError } from '../model/errors.ts';
 import { either, identity, type MaybePromise, proceed } from '../model/maybe-promise.ts';
 import { checkCount, checkFlag, checkOptionNames, invalidOption } from '../model/options.ts';
 import { type Answer, checksOf, type Question, type Store } from '../model/store.ts';
@@ -234,9 +234,9 @@ export function keysOf(question: Question): readonly string[] {
 }
 
 function contended(tries: number): SluiceError {
-  return new SluiceError({
-    code: 'SLUICE_TIMEOUT',
-    path: 'store',
-    message: `Other processes were faster ${tries} times in a row with a change of this key. Nothing was counted.`,
-  });
+  return mistaken(
+    'SLUICE_TIMEOUT',
+    'store',
+    `Other processes were faster ${tries} times in a row with a change of this key. Nothing was counted.`,
+  );
 }

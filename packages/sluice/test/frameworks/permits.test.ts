@@ -11,7 +11,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Elysia } from 'elysia';
 import express from 'express';
 import Fastify from 'fastify';
-import { H3, serve } from 'h3';
+import { H3, serve as serveH3 } from 'h3';
 import { createApp, eventHandler, toNodeListener } from 'h3v1';
 import { Hono } from 'hono';
 import Koa from 'koa';
@@ -112,7 +112,7 @@ const STARTS: Readonly<Record<string, (work: Work) => Promise<{ port: number; st
   },
   async 'h3 2'(work) {
     const app = new H3({ silent: true }).use(forH3(work.options)).get('/', () => work.run());
-    const running = serve(app, { port: 0, hostname: '127.0.0.1', silent: true });
+    const running = serveH3(app, { port: 0, hostname: '127.0.0.1', silent: true });
     await running.ready();
     return listening(running.node!.server as Server);
   },

@@ -143,6 +143,13 @@ describe.each([
     expect(
       results.map((result) => (result.status === 'fulfilled' ? result.value.remaining : result.reason.message)),
     ).toEqual([4, expect.stringContaining('WRONGTYPE'), 4, expect.stringContaining('WRONGTYPE'), 3]);
+    const alone = [
+      () => limiter.peek('poisoned'),
+      () => limiter.attempt('poisoned', { id: 'once' }),
+      () => limiter.attempt('poisoned', { cost: { most: 5, least: 1 } }),
+      () => limiter.reserve('poisoned', { cost: 2 }),
+    ];
+    for (const attempt of alone) await expect(attempt()).rejects.toMatchObject({ code: 'SLUICE_STORE_REFUSES' });
   });
 
   test('a server that cannot write fails those that would, and answers the others', async () => {

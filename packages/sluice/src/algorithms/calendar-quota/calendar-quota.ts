@@ -7,9 +7,14 @@ import { define, type NameOption, type Policy } from '../../model/policy.ts';
 import type { Algorithm, RedisTwin, RuleParts } from '../../model/rule.ts';
 import type { Numbers } from '../../model/step.ts';
 import { partOfUnits } from '../shared/bucket.ts';
+import { lua as windows } from '../shared/windows.lua.generated.ts';
 import { type Period, periodsOf } from './calendar.ts';
-import { lua } from './calendar-quota.lua.generated.ts';
+import { lua as periods } from './calendar-quota.lua.generated.ts';
+
 import { STARTS_ON, TIME_ZONE } from './starts-on.ts';
+
+/** Which period counts, and what is spent in it. */
+const LUA = /* @__PURE__ */ [periods, windows].join('\n');
 
 /** A policy made by `calendarQuota({ ... })`. */
 export interface CalendarQuotaPolicy extends Policy {
@@ -151,7 +156,7 @@ function twinOf(limit: number, words: string, periodAt: PeriodAt): RedisTwin {
       }
       return [String(limit), '0', edges];
     },
-    lua,
+    lua: LUA,
   };
 }
 

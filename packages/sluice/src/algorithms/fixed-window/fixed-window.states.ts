@@ -1,18 +1,5 @@
-/** What the states of a fixed window say. The layout is that of fixed-window.lua. */
-import { MICROS_PER_SECOND } from '../../model/duration.ts';
+/** What the states of a fixed window say. */
 import type { StateReader } from '../../model/state-reader.ts';
-import { textNumbers, wholeNumber } from '../shared/layouts.ts';
+import { windowStates } from '../shared/layouts.ts';
 
-export const states: readonly StateReader[] = [
-  {
-    code: 'f',
-    kind: 'fixed-window',
-    /** Digits: start + count. Or text: start and count. */
-    decode(value) {
-      const packed = wholeNumber(value);
-      return packed === undefined ? textNumbers(value, 2) : [packed - (packed % 1e6), packed % 1e6];
-    },
-    describe: (state) => ({ windowStart: state[0]! / MICROS_PER_SECOND, count: state[1] }),
-    times: ['windowStart'],
-  },
-];
+export const states: readonly StateReader[] = [windowStates('f', 'fixed-window', 'windowStart')];

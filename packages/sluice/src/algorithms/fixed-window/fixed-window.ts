@@ -4,9 +4,13 @@ import { define, type NameOption, type Policy } from '../../model/policy.ts';
 import type { Algorithm } from '../../model/rule.ts';
 import type { Numbers } from '../../model/step.ts';
 import { partOfUnits } from '../shared/bucket.ts';
+import { lua as windows } from '../shared/windows.lua.generated.ts';
 import { windowBound, windowOn } from '../shared/windows.ts';
 import { lua as lone } from './fixed-window.lone.lua.generated.ts';
-import { lua } from './fixed-window.lua.generated.ts';
+import { lua as windowAt } from './fixed-window.lua.generated.ts';
+
+/** Which window counts, and what is spent in it. */
+const LUA = /* @__PURE__ */ [windowAt, windows].join('\n');
 
 /** A policy made by `fixedWindow({ ... })`. */
 export interface FixedWindowPolicy extends Policy {
@@ -89,7 +93,7 @@ export const FIXED_WINDOW: Algorithm<FixedWindowPolicy> = {
       share: (part) => ({ limit: partOfUnits(limit, part) }),
       // A lease ends with the window it was taken from: exact, and costs nothing.
       lease: () => ({ interval: 0, usableFor: (_now, resetAfter) => resetAfter }),
-      redis: { code: 'f', args: [String(limit), String(size), align], lua, lone },
+      redis: { code: 'f', args: [String(limit), String(size), align], lua: LUA, lone },
     };
   },
 };

@@ -1,5 +1,7 @@
 /** How numbers are written in Redis by more than one algorithm, read back for people and tools. Nothing that decides uses it. */
+import { MICROS_PER_SECOND } from '../../model/duration.ts';
 import { type SluiceError, wrong } from '../../model/errors.ts';
+import type { StateReader } from '../../model/state-reader.ts';
 
 /** Digits, which Redis keeps as an integer; undefined for anything else. */
 export function wholeNumber(value: Uint8Array): number | undefined {
@@ -38,4 +40,18 @@ function textOf(value: Uint8Array): string {
 
 export function unexpectedState(value: Uint8Array): SluiceError {
   return wrong('SLUICE_UNEXPECTED_REPLY', 'inspectState(kind, value)', "a state in Sluice's own layout", textOf(value));
+}
+
+/** States of shared/windows.lua: digits, start + count, or text, start and count. `startsAt` is what people call the start. */
+export function windowStates(code: string, kind: string, startsAt: string): StateReader {
+  return {
+    code,
+    kind,
+    decode(value) {
+      const packed = wholeNumber(value);
+      return packed === undefined ? textNumbers(value, 2) : [packed - (packed % 1e6), packed % 1e6];
+    },
+    describe: (state) => ({ [startsAt]: state[0]! / MICROS_PER_SECOND, count: state[1] }),
+    times: [startsAt],
+  };
 }

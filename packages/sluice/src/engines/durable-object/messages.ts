@@ -2,7 +2,7 @@
  * How a question goes to an object and its answer comes back: as JSON, with what JSON cannot say of numbers as text. A policy goes as its data and the
  * identity under which its state is kept; the object makes its rule.
  */
-import { type ErrorCode, SluiceError } from '../../model/errors.ts';
+import { type ErrorCode, mistaken } from '../../model/errors.ts';
 import { type Policy, ruleOf } from '../../model/policy.ts';
 import type { Answer, Question } from '../../model/store.ts';
 import { type CheckPolicyOptions, checkPolicy } from '../../policies/check-policy.ts';
@@ -76,11 +76,11 @@ export class QuestionReader {
       const policy = checkPolicy(each, 'policy', this.#options);
       if (ruleOf(policy).identity === identity) return policy;
     }
-    throw new SluiceError({
-      code: 'SLUICE_INVALID_POLICY',
-      path: 'policy',
-      message: `The worker and its object do not agree on the policy "${String(data.name)}": deploy both with the same version of Sluice.`,
-    });
+    throw mistaken(
+      'SLUICE_INVALID_POLICY',
+      'policy',
+      `The worker and its object do not agree on the policy "${String(data.name)}": deploy both with the same version of Sluice.`,
+    );
   }
 }
 

@@ -22,7 +22,7 @@ export interface PostgresOptions extends EngineOptions {
   readonly table?: string | undefined;
   /**
    * Whether a write is answered only when it is on the disk of the server, and of its synchronous replicas. Default: false: limits are exact while the
-   * server runs, and a crash of it forgets the attempts of its last second at most, as Redis does with its defaults.
+   * server runs, and a crash of it forgets the attempts of its last second at most, as Redis does with its append-only file.
    */
   readonly durable?: boolean | undefined;
 }

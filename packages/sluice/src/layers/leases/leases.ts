@@ -27,18 +27,8 @@ import { either, inBackground, type MaybePromise, proceed } from '../../model/ma
 import { checkCount, checkOptionNames } from '../../model/options.ts';
 import { type Policy, ruleOf } from '../../model/policy.ts';
 import { decidedAt, decisionOf, exactMicros, resultOf, resultOfOne } from '../../model/result.ts';
-import {
-  type Answer,
-  type Attempt,
-  answerLike,
-  attemptLike,
-  attemptOf,
-  type Change,
-  type Changes,
-  checksOf,
-  type Question,
-  type Store,
-} from '../../model/store.ts';
+import type { Answer, Attempt, Change, Changes, Question, Store } from '../../model/store.ts';
+import { answerLike, attemptLike, attemptOf, checksOf } from '../../model/store.ts';
 import { type Layer, layerOf } from '../layered.ts';
 import { LeaseBook } from './book.ts';
 import type { Block, HeldKey, Sizing } from './held.ts';

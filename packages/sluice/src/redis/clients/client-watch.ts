@@ -2,7 +2,7 @@
  * What is known of a client besides its replies: whether it is still connecting, and the errors it reports. An `error` event that nobody hears
  * ends a program, so the store hears it; it is a warning when nothing else does.
  */
-import { SluiceError } from '../../model/errors.ts';
+import { mistaken } from '../../model/errors.ts';
 import { emitWarning } from '../../model/runtime.ts';
 import { textOf } from '../../store/health.ts';
 
@@ -53,12 +53,12 @@ export class ClientWatch {
     if (this.#hasWarned || (this.#client as Emitter).listenerCount?.('error') !== 1) return;
     this.#hasWarned = true;
     emitWarning(
-      new SluiceError({
-        code: 'SLUICE_CLIENT_ERROR',
-        path: this.#path,
-        message: `The ${this.#engine} client reported an error that nothing else listens to: ${textOf(error)} Add client.on('error', (error) => { ... }) where the client is made.`,
-        cause: error,
-      }),
+      mistaken(
+        'SLUICE_CLIENT_ERROR',
+        this.#path,
+        `The ${this.#engine} client reported an error that nothing else listens to: ${textOf(error)} Add client.on('error', (error) => { ... }) where the client is made.`,
+        error,
+      ),
     );
   }
 }

@@ -2,7 +2,7 @@
  * A connection over the `redis` package (node-redis 5 and later): a client, a pool, a cluster or a sentinel.
  * Each of them sends a command with other arguments, and says which of them it is only by what it offers.
  */
-import { SluiceError } from '../../model/errors.ts';
+import { mistaken, type SluiceError } from '../../model/errors.ts';
 import { type RunScript, type SendCommand, scriptRunner } from '../run-script.ts';
 import { slotOf } from '../slot.ts';
 import { checkClient } from './check-client.ts';
@@ -67,9 +67,9 @@ function rawSenderOf(client: NodeRedisClient): SendCommand {
 
 /** No waiting mends it. */
 function neverConnected(): SluiceError {
-  return new SluiceError({
-    code: 'SLUICE_INVALID_CLIENT',
-    path: 'redisStore(client)',
-    message: 'The Redis client was never connected. Call `await client.connect()` before the first attempt.',
-  });
+  return mistaken(
+    'SLUICE_INVALID_CLIENT',
+    'redisStore(client)',
+    'The Redis client was never connected. Call `await client.connect()` before the first attempt.',
+  );
 }
