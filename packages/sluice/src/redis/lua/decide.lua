@@ -77,7 +77,8 @@ local function attempt(from)
     elseif check.state and not dry_run then check.write(check.key, check.found, check.state, check.delta, check.reset, check.grain) end
     told[i] = format('%d %d %d', check.remaining, check.reset, more_of(check.retry, check.delay))
   end
-  if not all_allowed then granted = 0
+  -- Only of a lone attempt: the next ones of a call have costs of their own.
+  if not all_allowed then granted = granted and 0
   elseif ttl and not is_found and not dry_run then remember() end
   return table.concat(told, ' ')
 end
