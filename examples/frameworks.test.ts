@@ -70,6 +70,6 @@ test.each(RUNTIMES)('node on $name: two connections of a WebSocket, and no third
 
 test('an example that does not exist is one line and exit code 2', async () => {
   await expect(startExample(app, RUNTIMES[0]!, 'rails')).rejects.toThrow(
-    /ended with 2: Usage: node examples\/run.mjs <algorithm \| express \|/,
+    /ended with 2: Usage: node examples\/run.mjs <algorithm \| elysia \| express \|/,
   );
 });

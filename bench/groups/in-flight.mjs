@@ -8,7 +8,10 @@ import { pairedRatio, summarise } from '../measure/statistics.mjs';
 import { micros, ratio } from '../report/format.mjs';
 import { atMost } from '../report/reach.mjs';
 
-const SIZES = { quick: { rounds: 5, sliceMs: 120 }, full: { rounds: 11, sliceMs: 250 } };
+const SIZES = {
+  quick: { rounds: 5, sliceMs: 200, warmMs: 500 },
+  full: { rounds: 11, sliceMs: 300, warmMs: 1500 },
+};
 const PARTS = ['wallMicros', 'clientMicros', 'serverMicros'];
 
 /** So many at a time on one key, beside so many that others hold. */
@@ -16,6 +19,7 @@ const SCENES = [
   { atATime: 1, held: 0 },
   { atATime: 50, held: 0 },
   { atATime: 50, held: 1000 },
+  { atATime: 50, held: 10_000 },
 ];
 
 export const group = {
@@ -42,7 +46,7 @@ export const group = {
 const nameOf = ({ atATime, held }) =>
   `${atATime === 1 ? 'one' : atATime} at a time${held === 0 ? '' : `, ${held} more held`}`;
 
-async function measured(redis, { atATime, held }, { rounds, sliceMs }, progress) {
+async function measured(redis, { atATime, held }, { rounds, sliceMs, warmMs }, progress) {
   const opened = [];
   for (const { name, open } of permitContenders) {
     const connection = await CLIENTS.ioredis.connect(redis.port);
@@ -54,7 +58,7 @@ async function measured(redis, { atATime, held }, { rounds, sliceMs }, progress)
     opened.push({ name, enter, places, close: () => CLIENTS.ioredis.close(connection) });
   }
   try {
-    for (const { enter } of opened) await turn(redis, enter, atATime, sliceMs);
+    for (const { enter } of opened) await turn(redis, enter, atATime, warmMs);
     const records = await interleave({
       rounds,
       contenders: opened,

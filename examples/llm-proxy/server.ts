@@ -44,7 +44,12 @@ app.post('/v1/chat', async (request, response) => {
   const known = countTokens(prompt);
   const estimate = answers.of('parrot', known);
   const expected = Math.min(estimate.value, known + maxTokens);
-  const hold = await budgets.reserve(key, { cost: costOf(expected), maxDebt: { tokens: 1000, money: 0 }, ttl: '10m' });
+  const hold = await budgets.reserve(key, {
+    // What the hold is committed with is learned.
+    cost: { ...costOf(expected), tokens: { ...estimate, value: expected } },
+    maxDebt: { tokens: 1000, money: 0 },
+    ttl: '10m',
+  });
   if (!hold.allowed) {
     const { retryAfter, policy } = hold.result;
     if (Number.isFinite(retryAfter)) response.set('Retry-After', String(Math.ceil(retryAfter!)));
@@ -64,7 +69,6 @@ app.post('/v1/chat', async (request, response) => {
       }
       return void response.end();
     }
-    estimate.learn(answer.used);
     const { decisions } = await hold.commit(costOf(answer.used));
     response.json({ text: answer.text, used: answer.used, left: decisions[0]!.remaining });
   } catch {

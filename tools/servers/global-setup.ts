@@ -4,7 +4,8 @@
  */
 
 import { findBrowser } from '../browser.ts';
-import { describePostgres, findGateway, findServer, type GatewayKind, type ServerKind } from './index.ts';
+import { describePostgres, findGateway, findServer, findShell, type GatewayKind, type ServerKind } from './index.ts';
+import { findPrometheus } from './prometheus.ts';
 
 export async function setup(): Promise<void> {
   // `npm test` says so when it was given no filter.
@@ -17,6 +18,8 @@ export async function setup(): Promise<void> {
   for (const kind of ['nginx', 'caddy', 'haproxy'] satisfies GatewayKind[]) {
     console.log(`${kind} (${(await findGateway(kind)).file})`);
   }
+  for (const kind of ['zsh', 'fish'] as const) console.log(`${kind} (${(await findShell(kind)).file})`);
+  console.log(`prometheus (${(await findPrometheus()).file})`);
   const { program, version } = await findBrowser();
   console.log(`chromium ${version} (${program})`);
 }

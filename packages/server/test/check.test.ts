@@ -33,6 +33,24 @@ describe('/v1/check/:policy', () => {
     expect(body).toMatchObject({ status: 429, 'violated-policies': ['api'] });
   });
 
+  test('a policy with visible: false decides, and no header and no 429 names it', async () => {
+    const config = configOf(`policies:
+  api: { algorithm: fixed-window, limit: 5, window: 1m }
+  abuse: { algorithm: fixed-window, limit: 1, window: 1d, visible: false }
+rules:
+  - { name: all, key: header:x-api-key, policies: [api, abuse] }
+`);
+    const service = await startService({ config });
+    const ask = () =>
+      service.get('/v1/check', { 'x-api-key': 'a', 'x-forwarded-uri': '/', 'x-forwarded-method': 'GET' });
+    const [first, second] = [await ask(), await ask()];
+    expect([first.status, second.status]).toEqual([200, 429]);
+    // What a gateway reads with a 200 says it, marked as not visible; clients read headers, and the body of a 429.
+    expect(`${[...first.headers].join()}${[...second.headers].join()}${second.text}`).not.toContain('abuse');
+    expect(first.headers.get('ratelimit-policy')).toBe('"api";q=5;w=60');
+    await service.stop();
+  });
+
   test('denied for nginx: 403 with the same headers', async () => {
     await running.get('/v1/check/api?key=a&cost=10');
     const { status, headers } = await running.get('/v1/check/api?key=a&deny=403');

@@ -14,6 +14,7 @@ const PAGES = [
   ['docs/envoy.md', 7, ['--config', 'examples/gateways/envoy/ratelimit.yaml', '--grpc-port', '0']],
   ['docs/lab.md', 4, []],
   ['docs/backtest.md', 3, []],
+  ['docs/operate/metrics.md', 0, ['--config', 'packages/server/examples/policies.yaml']],
   ['docs/start/not-typescript.md', 2, ['--config', 'packages/server/examples/policies.yaml']],
 ] as const;
 

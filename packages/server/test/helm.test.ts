@@ -92,6 +92,10 @@ const TYPES: Readonly<Record<string, string>> = {
   ...{ PrometheusRule: '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1' },
 };
 
+const isByTheSchema = new Ajv({ strict: false }).compile(
+  JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8')),
+);
+
 const folder = mkdtempSync(join(tmpdir(), 'sluice-helm-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -127,10 +131,7 @@ describe.each(WAYS)('%s', (_, options) => {
   });
 
   test('values are right by the schema of the chart', () => {
-    const validate = new Ajv({ strict: false }).compile(
-      JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8')),
-    );
-    expect([validate(rendered.values), validate.errors]).toEqual([true, null]);
+    expect([isByTheSchema(rendered.values), isByTheSchema.errors]).toEqual([true, null]);
   });
 
   test('parts mean each other', () => {
@@ -237,11 +238,8 @@ describe('what would not do what it looks like is refused', () => {
     [{ service: { httpPort: 0 } }],
     [{ allowedHosts: ['http://x'] }],
   ])('%j is not by the schema', (values) => {
-    const validate = new Ajv({ strict: false }).compile(
-      JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8')),
-    );
     const merged = chartContext(chart, { values: [values] }).Values;
-    expect(validate(merged)).toBe(false);
+    expect(isByTheSchema(merged)).toBe(false);
   });
 
   test('there is no secret in it that deploys as it is', () => {
@@ -308,6 +306,55 @@ describe('the program under what the chart says', () => {
       '--log-requests',
       '--max-keys=5000',
     ]);
+  });
+});
+
+describe('what the pages say', () => {
+  const PAGES = ['docs/operate/kubernetes.md', 'deploy/helm/sluice/README.md'];
+  const text = PAGES.map((page) => readFileSync(join(root, page), 'utf8')).join('\n');
+  const commands = [...text.matchAll(/^helm (?:install|upgrade) .*$/gm)].map(([command]) => command);
+
+  /** As helm reads them: files first, then --set. */
+  const valuesIn = (command: string): object[] => {
+    const files = [...command.matchAll(/ -f (\S+)/g)].map(([, file]) => parse(readFileSync(join(root, file!), 'utf8')));
+    const sets = [...command.matchAll(/ --set ([\w.]+)=(\S+)/g)].map(([, path, value]) =>
+      path!.split('.').reduceRight<Any>((inner, name) => ({ [name]: inner }), parse(value!)),
+    );
+    return [...files, ...sets];
+  };
+
+  test('there are commands', () => {
+    expect(commands.length).toBeGreaterThan(3);
+  });
+
+  test.each(commands)('%s', (command) => {
+    const [, folder] = /^helm \w+ sluice (\S+)/.exec(command)!;
+    const { objects, values } = renderChart(join(root, folder!), { values: valuesIn(command) });
+    expect(objects.length).toBeGreaterThan(3);
+    expect(isByTheSchema(values)).toBe(true);
+    expect(values).toMatchObject({ existingSecret: 'sluice', redis: { fromSecret: true } });
+    expect(text).toMatch(/create secret generic sluice .*--from-literal=token=.*--from-literal=redis=/);
+  });
+
+  const blocks = [...text.matchAll(/```yaml\n# (values\.yaml|Envoy)\n([\s\S]*?)```/g)];
+  test.each(blocks.map(([, what, block]) => [what!, parse(block!)]))('%s: %j', async (what, block) => {
+    const rendered = renderChart(chart, { values: what === 'Envoy' ? [SECRET] : [block] });
+    if (what === 'Envoy') {
+      const { address, port_value: port } =
+        block.load_assignment.endpoints[0].lb_endpoints[0].endpoint.address.socket_address;
+      const headless = rendered.objects.find(({ metadata }) => metadata.name === address);
+      expect(headless.spec).toMatchObject({ clusterIP: 'None', ports: [{ name: 'grpc', port }] });
+      return;
+    }
+    expect(isByTheSchema(rendered.values)).toBe(true);
+    const file = join(folder, 'page.yaml');
+    writeFileSync(file, of(rendered, 'ConfigMap').data['policies.yaml']);
+    expect(await sluice('check', file)).toMatchObject({ code: 0 });
+    for (const flag of Object.keys(rendered.values.settings)) expect(Object.keys(SERVE_FLAGS)).toContain(flag);
+  });
+
+  test('every yaml block is one of these', () => {
+    expect(blocks).toHaveLength([...text.matchAll(/```yaml\n/g)].length);
   });
 });
 

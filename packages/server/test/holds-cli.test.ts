@@ -58,7 +58,7 @@ describe.each(TARGETS)('%s', (_, target) => {
     ['expected --actual', ['settle', 'x']],
     ['--actual: expected NAME=UNITS', ['settle', 'x', '--actual', 'tokens=']],
     ['--ttl: expected a time', ['reserve', 'k', '--policy', POLICY, '--ttl', 'soon']],
-    ['there is no --ttl here', ['peek', 'k', '--policy', POLICY, '--ttl', '1m']],
+    ['--ttl', ['peek', 'k', '--policy', POLICY, '--ttl', '1m']],
     ['This is none', ['settle', 'x', '--actual', '1']],
   ])('wrong usage: %s', async (sentence, words) => {
     const { code, error } = await sluice(...words);

@@ -8,8 +8,10 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningServer, randomPort, startServer } from '../../../tools/servers/index.ts';
+import { SpanExporter } from '../src/telemetry/span-exporter.ts';
 import { isSampled, parseTraceparent } from '../src/telemetry/trace-context.ts';
 import { readTraceSettings } from '../src/telemetry/trace-settings.ts';
+import { createTracer } from '../src/telemetry/tracer.ts';
 import { eventually, type ServingProcess, serve } from './processes.ts';
 import { run } from './run.ts';
 import { ask } from './support.ts';
@@ -228,6 +230,40 @@ test('while the collector is away requests are answered, what waits is bounded, 
   expect(said('traces do not arrive at the collector')[1]).toMatchObject({ error: 'it answered 400' });
   await server.stop();
   await collector.stop();
+});
+
+test('a span that comes while others are sent is sent too, and so are those after it', async () => {
+  const held: (() => void)[] = [];
+  const gate = createServer((_, response) => held.push(() => response.end('{}'))).listen(0, '127.0.0.1');
+  await once(gate, 'listening');
+  const url = `http://127.0.0.1:${(gate.address() as AddressInfo).port}`;
+  const settings = readTraceSettings({ OTEL_BSP_SCHEDULE_DELAY: '1' }, url)!;
+  const exporter = new SpanExporter(settings, '1.0.0', { onProblem: () => {}, onDelivered: () => {} });
+  const tracer = createTracer(settings.sampling, (span) => exporter.add(span));
+  const sent = async (count: number): Promise<void> => {
+    expect(
+      await eventually(
+        async () => held.length,
+        (length) => length >= count,
+      ),
+    ).toBe(count);
+  };
+  tracer.begin(undefined)!.end('first', {}, false);
+  await sent(1);
+  tracer.begin(undefined)!.end('while the first is sent', {}, false);
+  // Timers ring in the order in which they are due: that of the exporter has rung when this one does.
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  held[0]!();
+  await sent(2);
+  for (let count = 3; count <= 7; count += 1) {
+    held[count - 2]!();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    tracer.begin(undefined)!.end('later', {}, false);
+    await sent(count);
+  }
+  held.at(-1)!();
+  await exporter.close();
+  gate.close();
 });
 
 test('workers trace too, and send what is left when they end', async () => {

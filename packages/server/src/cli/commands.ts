@@ -44,6 +44,8 @@ export const COMMANDS: ReadonlyMap<string, LoadCommand> = new Map(
     reserve: hold('reserve'),
     settle: hold('settle'),
     exceptions: async () => (await import('./exceptions.ts')).exceptionsCommand,
+    reserve: hold('reserve'),
+    settle: hold('settle'),
     enter: permit('enter'),
     release: permit('release'),
     extend: permit('extend'),

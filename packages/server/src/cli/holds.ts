@@ -18,7 +18,7 @@ const settleCommand: Command = {
   name: 'settle',
   summary: 'Says what a hold really used; the rest comes back. Exit code 1 when it was settled, or too late.',
   help: SETTLE_HELP,
-  flags: { ...flagsBeside([]), actual: { type: 'string' }, 'max-debt': { type: 'string' } },
+  flags: flagsBeside(['actual', 'max-debt']),
   async run(flags, terminal) {
     const [hold] = flags.words;
     if (hold === undefined || flags.words.length > 1) {
@@ -30,8 +30,9 @@ const settleCommand: Command = {
     const body = { hold, actual, ...(maxDebt === undefined ? {} : { maxDebt }) };
     try {
       const answer = await (await targetOf(flags, terminal))('settle', body);
-      const said = paintAnswer(saySettled(answer), painter(terminal.colors?.out));
-      terminal.out(flags.has('json') ? JSON.stringify(answer) : said);
+      terminal.out(
+        flags.has('json') ? JSON.stringify(answer) : paintAnswer(saySettled(answer), painter(terminal.colors?.out)),
+      );
       return answer.expired === true ? EXIT.no : EXIT.ok;
     } catch (error) {
       if (!(error instanceof OverError)) throw error;

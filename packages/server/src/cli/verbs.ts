@@ -15,6 +15,8 @@ const OWN_FLAGS: Flags = {
   for: { type: 'string' },
   limit: { type: 'string' },
   after: { type: 'string' },
+  actual: { type: 'string' },
+  'max-debt': { type: 'string' },
 };
 
 const TARGET_FLAGS = {

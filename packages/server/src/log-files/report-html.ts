@@ -103,7 +103,7 @@ function badLines({ badLines: bad }: BacktestReport): string {
     text(reason),
     `<code>${text(shown)}</code>`,
   ]);
-  return `<section><h2>Lines that could not be read</h2>${table(['where', 'why', 'line'], rows)}</section>`;
+  return `<section class="bad"><h2>Lines that could not be read</h2>${table(['where', 'why', 'line'], rows)}</section>`;
 }
 
 function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -117,7 +117,7 @@ const STYLE = `:root{color-scheme:light dark;--ink:#1c2330;--paper:#fff;--line:#
 body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:1000px;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.4rem;overflow-wrap:anywhere}h2{font-size:1.1rem;margin-top:2rem}table{border-collapse:collapse;width:100%}
 th,td{border-bottom:1px solid var(--line);padding:.25rem .5rem;text-align:right;font-variant-numeric:tabular-nums}
-th:first-child,td:first-child{text-align:left;overflow-wrap:anywhere}svg{width:100%;height:${HEIGHT}px;border-bottom:1px solid var(--line)}
+th:first-child,td:first-child{text-align:left;overflow-wrap:anywhere}td:not(:first-child){white-space:nowrap}.bad td,.bad th{white-space:normal;text-align:left;overflow-wrap:anywhere}svg{width:100%;height:${HEIGHT}px;border-bottom:1px solid var(--line)}
 .came{fill:var(--came)}.allowed{fill:var(--allowed)}.pick{fill:none;stroke:var(--ink)}figure{margin:1rem 0}figcaption{font-size:.85rem}
 .ends{display:flex;justify-content:space-between;font-size:.85rem}.key{display:inline-block;width:.8em;height:.8em;margin:0 .3em 0 .8em}.allowed-key{background:var(--allowed);margin-left:0}.came-key{background:var(--came)}
 .pair{display:grid;gap:1rem;grid-template-columns:repeat(auto-fit,minmax(20rem,1fr));align-items:start}

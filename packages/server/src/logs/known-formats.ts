@@ -33,6 +33,7 @@ export function textFormat(name: string, about: string, setting: string, hasPort
   return {
     name,
     about,
+    isText: true,
     hasLooseAddresses: isEnvoy,
     reader: (wanted) => templateReader(template, wanted, { hasPort }),
   };

@@ -53,6 +53,8 @@ export interface LineFormat {
   readonly about: string;
   /** Fields in the order of `wanted`. Throws a `FormatError` when the format has no such field. */
   reader(wanted: readonly string[]): LineReader;
+  /** Whether its lines are a template of text. */
+  readonly isText?: boolean | undefined;
   /** Whether its addresses may come with a port, or as a list of hops. */
   readonly hasLooseAddresses: boolean;
 }

@@ -17,13 +17,19 @@ export const FIRST_LINES = 50;
 
 /** Throws a `FormatError` that says what to do. */
 export function formatOf(lines: FirstLines, { format, fields = {} }: FormatOptions = {}): LineFormat {
-  if (format === undefined) return recognized(lines, fields);
+  if (format === undefined) return renamed(recognized(lines, fields), fields);
   const make = Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
-  if (make !== undefined) return make(lines, fields);
-  if (/[$%]/.test(format)) return textFormat('log_format', 'the format you gave', format);
+  if (make !== undefined) return renamed(make(lines, fields), fields);
+  if (/[$%]/.test(format)) return renamed(textFormat('log_format', 'the format you gave', format), fields);
   throw new FormatError(
     `there is no format ${JSON.stringify(format)}. There are ${FORMAT_NAMES.join(', ')}, or give the log_format of your server.`,
   );
+}
+
+/** JSON and columns look fields up by the names that were given for them; a text has one name for each place. */
+function renamed(format: LineFormat, fields: FieldMap): LineFormat {
+  if (!format.isText) return format;
+  return { ...format, reader: (wanted) => format.reader(wanted.map((name) => fields[name] ?? name)) };
 }
 
 /** The beginning of a time in brackets. */

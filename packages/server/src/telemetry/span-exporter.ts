@@ -31,7 +31,7 @@ export class SpanExporter {
   }
 
   add(span: Span): void {
-    const { maxQueue, maxBatch, delayMs } = this.#settings;
+    const { maxQueue, maxBatch } = this.#settings;
     if (this.#queue.length >= maxQueue) {
       this.#dropped += 1;
       return;
@@ -39,7 +39,7 @@ export class SpanExporter {
     this.#queue.push(span);
     // A collector that is away is tried again in time, not with every span.
     if (this.#queue.length >= maxBatch && !this.#isAway) void this.#flush();
-    else this.#timer ??= setTimeout(() => void this.#flush(), delayMs).unref();
+    else this.#schedule();
   }
 
   /** Sends what waits, once. */
@@ -49,10 +49,18 @@ export class SpanExporter {
     clearTimeout(this.#timer);
   }
 
+  #schedule(): void {
+    const ring = (): void => {
+      this.#timer = undefined;
+      void this.#flush();
+    };
+    this.#timer ??= setTimeout(ring, this.#settings.delayMs).unref();
+  }
+
   #flush(): Promise<void> {
     this.#sending ??= this.#send().finally(() => {
       this.#sending = undefined;
-      if (this.#queue.length > 0) this.#timer ??= setTimeout(() => void this.#flush(), this.#settings.delayMs).unref();
+      if (this.#queue.length > 0) this.#schedule();
     });
     return this.#sending;
   }

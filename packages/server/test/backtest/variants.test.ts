@@ -161,6 +161,17 @@ test.each(VARIANTS)('%s', (_, lines, name, clients) => {
   expect([...rows.clients.subarray(0, rows.count)].map((id) => tables.clients.textOf(id))).toEqual(clients);
 });
 
+test('a field of a log_format in place of the address', () => {
+  const format = '$remote_addr - $remote_user [$time_local] "$request" $status "$http_x_forwarded_for"';
+  const found = formatOf([], { format, fields: { ip: 'http_x_forwarded_for' } });
+  const reader = new RequestReader({ format: found, key: parseKeyPlan('ip'), routes: true, lines: false });
+  const line = '10.0.0.5 - - [12/Oct/2024:06:25:24 +0000] "GET / HTTP/1.1" 200';
+  reader.read(bytesOf(`${line} "198.51.100.23"\n${line} "1.2.3.4, 198.51.100.24"\n${line} "-"`));
+  const { rows, tables, counts } = reader;
+  const clients = [...rows.clients.subarray(0, rows.count)].map((id) => tables.clients.textOf(id));
+  expect([clients, counts.bad]).toEqual([['198.51.100.23', '198.51.100.24'], 1]);
+});
+
 test.each([
   [
     'S3',

@@ -188,13 +188,21 @@ test.each([
 });
 
 test('sluice check knows such files', async () => {
-  expect(await sluice('check', sample)).toMatchObject({ code: 0, out: `${sample}: domain shop, 6 limits\n` });
+  expect(await sluice('check', sample)).toMatchObject({
+    code: 0,
+    out: `${sample}: domain shop, 6 limits\n1 file, no problems\n`,
+  });
   const bad = join(folder, 'bad.yaml');
   writeFileSync(bad, limit(1).replace('user', '""'));
   const checked = await sluice('check', bad);
   expect([checked.code, checked.out]).toEqual([
     1,
-    `${bad}: descriptor has empty key (line 2, column 15: descriptors[0])\n`,
+    [
+      `${bad}: descriptor has empty key (line 2, column 15: descriptors[0])`,
+      '2 | descriptors: [{ key: "", rate_limit: { unit: year, requests_per_unit: 1 } }]',
+      '  |               ^',
+      '1 problem in 1 file\n',
+    ].join('\n'),
   ]);
   expect(JSON.parse((await sluice('check', '--json', bad)).out).problems).toEqual([
     { file: bad, line: 2, column: 15, path: 'descriptors[0]', message: 'descriptor has empty key' },

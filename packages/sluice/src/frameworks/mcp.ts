@@ -9,6 +9,7 @@ import { invalidOption } from '../model/options.ts';
 import type { Store } from '../model/store.ts';
 import { CallView, type Carrier, type Refusal, refusalOf, runCall } from './calls.ts';
 import { checkRateLimitOptions, type Entrance, entranceOf, type NativeView, type RateLimitOptions } from './options.ts';
+import { mistake } from './other-names.ts';
 import { checkRouteLimit, checkStoreOption, hasLimit, routeOptions } from './routes.ts';
 
 /** A call of a tool, as `key`, `cost` and `skip` see it in `view.native`. */
@@ -66,11 +67,28 @@ export function rateLimit<Context = unknown>(
     if (typeof server?.registerTool !== 'function') {
       throw invalidOption('rateLimit(...)(server)', 'an McpServer of @modelcontextprotocol/sdk', Kind.of(server));
     }
-    const register = server.registerTool.bind(server);
-    server.registerTool = ((name: string, config: unknown, handler: Handler) =>
-      register(name, config, limits.around(name, handler))) as typeof server.registerTool;
+    refuseEarlierTools(server);
+    const around =
+      (register: Handler): Handler =>
+      (name, ...rest) =>
+        register.call(server, name, ...rest.slice(0, -1), limits.around(String(name), rest.at(-1) as Handler));
+    const { registerTool, tool } = server as McpServerLike & { tool?: Handler };
+    server.registerTool = around(registerTool as Handler);
+    // The older way to declare one.
+    if (typeof tool === 'function') Object.assign(server, { tool: around(tool) });
     return server;
   };
+}
+
+/** They would have no limit, and nobody would notice. */
+function refuseEarlierTools(server: McpServerLike): void {
+  const { _registeredTools: earlier } = server as { readonly _registeredTools?: object };
+  const [name] = Object.keys(earlier ?? {});
+  if (name === undefined) return;
+  throw mistake(
+    'rateLimit(...)(server)',
+    `The tool "${name}" is not rate limited: it was registered before the limit. Call \`limited(server)\` first.`,
+  );
 }
 
 /** One for all servers that are made with the same options. */

@@ -2,7 +2,7 @@
  * What `rateLimit` takes in every framework, and what becomes of it: an entrance. Limits are made and checked here, where a
  * route is set up; a request only passes.
  */
-import { type GateOptions, gateOf, type OnDenied, type PromptGate } from '../http/gate.ts';
+import { checkLimiter, type GateOptions, gateOf, type OnDenied, type PromptGate } from '../http/gate.ts';
 import type { Missing } from '../http/missing.ts';
 import type { RequestView } from '../http/request-view.ts';
 import type { PolicyChoice } from '../limiter/core.ts';
@@ -119,6 +119,7 @@ function limiterOf<Native, Context>(
       `${path}: a limiter has its store already. Give the store to createLimiter({ policy, store }).`,
     );
   }
+  if (limiter !== undefined) checkLimiter(limiter, `${path}.limiter`);
   const own = store === undefined ? commonStore : checkStore(store, `${path}.store`);
   const chosen = limiter ?? createLimiter({ policy, policies, store: own } as CreateLimiterOptions<Context>);
   warnOfCluster(chosen, `${path}.${limiter === undefined ? 'policy' : 'limiter'}`, onWarning);

@@ -243,15 +243,19 @@ const SKIPPED: GateDecision = Object.freeze({
 
 function checkOptions<Native, Context>(options: GateOptions<Native, Context>, path: string): void {
   checkOptionNames(options, OPTIONS, path);
-  if (typeof options.limiter?.attempt !== 'function') {
-    throw invalidOption(`${path}.limiter`, 'a limiter, as createLimiter({ ... }) makes it', Kind.of(options.limiter));
-  }
+  checkLimiter(options.limiter, `${path}.limiter`);
   for (const name of ['key', 'context', 'skip', 'onDenied', 'onWarning', 'sleep'] as const) {
     checkFunction(options[name], `${path}.${name}`);
   }
   refuseUncalled(options.key, `${path}.key`);
   checkMissing(options.missing, `${path}.missing`);
   if (options.cost !== undefined && typeof options.cost !== 'function') checkCostShape(options.cost, `${path}.cost`);
+}
+
+/** Adapters ask before they put something around it. */
+export function checkLimiter(limiter: unknown, path: string): void {
+  if (typeof (limiter as Limiter | null | undefined)?.attempt === 'function') return;
+  throw invalidOption(path, 'a limiter, as createLimiter({ ... }) makes it', Kind.of(limiter));
 }
 
 /** Costs by name are checked by the limiter, which has the policies. */

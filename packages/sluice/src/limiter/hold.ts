@@ -161,14 +161,15 @@ function holdOf<Context>(core: Core<Context>, reservation: Reservation): Hold<Co
     return { ...told, expired };
   };
 
-  const settle = async (verb: string, actual: Cost): Promise<Settlement> => {
+  const settle = async (verb: string, actual: Cost, isTruth: boolean): Promise<Settlement> => {
     if (ended !== undefined) throw alreadySettled(`hold.${verb}`, ended);
     const units = amountsOf(actual, policies, 'commit(actual)');
     const expired = readMicros(core.timers.clock) >= expiresAt;
     ended = 'settled already';
     try {
       const settlement = await settleNow(units, expired);
-      learn(actual);
+      // What did not happen, and what nobody knows, teaches nothing.
+      if (isTruth) learn(actual);
       return settlement;
     } catch (error) {
       // The mark says whether it was carried out, so it may be tried again.
@@ -185,8 +186,8 @@ function holdOf<Context>(core: Core<Context>, reservation: Reservation): Hold<Co
       isShown = true;
       return marked && tokenOf(marked);
     },
-    commit: (actual = cost) => settle('commit', actual),
-    cancel: () => settle('cancel', 0),
+    commit: (actual) => settle('commit', actual === undefined ? cost : actual, actual !== undefined),
+    cancel: () => settle('cancel', 0, false),
   };
 }
 

@@ -94,6 +94,8 @@ export interface RedisTwin {
   readonly lua: string;
   /** What decides a lone attempt on a plain state ahead of all functions, if there is such a thing: see redis/lua/lone-read.lua. */
   readonly lone?: string | undefined;
+  /** A line that reads `raw` for it. Default: the whole value. */
+  readonly loneRead?: string | undefined;
   /** For spends that last until they are given back: an entry that gives many back, or lets them last for longer, in one call. */
   readonly release?: string | undefined;
   /** For states that remember single admissions: an entry that lists them. `defineAlgorithm` adds it where the rule has `entries`. */

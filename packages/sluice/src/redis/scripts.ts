@@ -43,6 +43,8 @@ const DECIDES = 'grain=grain,read=read,write=write,transition=transition';
 const CHANGES = 'replace=replace,seal=seal,penalize=penalize,refund=refund';
 
 const EXTENDS = ',extend=extend';
+/** What a lone attempt reads, unless its algorithm reads otherwise. */
+const READ_ALL = "local raw=call('GET',key)";
 
 const made = new Map<string, Script>();
 /** A number for each algorithm's Lua, so that a script is found by a short name. */
@@ -91,8 +93,8 @@ export function loneScript(rule: Rule): LoneScript {
 }
 
 function loneSource(args: string, { redis }: Rule): string {
-  const { lua, lone } = redis!;
-  const ahead = lone === undefined ? ['local raw'] : [loneReadLua, lone, loneWriteLua];
+  const { lua, lone, loneRead = READ_ALL } = redis!;
+  const ahead = lone === undefined ? ['local raw'] : [loneReadLua, loneRead, lone, loneWriteLua];
   return [args, clockLua, ...ahead, ...surroundings([lua], false), decidingPart(lua), decideOneLua].join('\n');
 }
 

@@ -1,4 +1,4 @@
-/** The contract on Elysia, with its server for Node; elysia-bun.test.ts runs it on Bun. */
+/** The contract on Elysia, with its server for Node; examples/frameworks.test.ts starts it on Bun. */
 import type { Server } from 'node:http';
 import { node } from '@elysiajs/node';
 import { Elysia } from 'elysia';

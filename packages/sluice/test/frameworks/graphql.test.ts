@@ -35,6 +35,7 @@ const TYPES = /* GraphQL */ `
     named: [Named!]!
     grid: [[User!]!]!
     fails: String!
+    maybe: String
   }
   type Mutation { rename(name: String!): User! }
   type Subscription { ticks: Int! }
@@ -146,6 +147,9 @@ const root = {
   fails: () => {
     throw new Error('no');
   },
+  maybe: () => {
+    throw new Error('no');
+  },
   rename: ({ name }: { name: string }) => user(name),
 };
 
@@ -186,6 +190,9 @@ describe('around execute', () => {
     expect((await ask('{ users(first: 20) { name } fails }')).errors).toHaveLength(1);
     await new Promise((resolve) => setImmediate(resolve));
     expect(await left()).toBe(100 - 22);
+    expect((await ask('{ users(first: 20) { name } maybe }')).data?.users).toHaveLength(2);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await left()).toBe(100 - 44);
   });
 
   test('a denied one is a result with an error that says when, and nothing runs', async () => {

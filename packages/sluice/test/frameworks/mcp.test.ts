@@ -186,3 +186,23 @@ test('refuses what is no server', () => {
     'rateLimit(...)(server): expected an McpServer of @modelcontextprotocol/sdk, got an object',
   );
 });
+
+test('tools that were there before are an error, and the older way to declare them is limited, too', async () => {
+  const limited = rateLimit({ policy: day('tools', 1) });
+  const late = new McpServer({ name: 'test', version: '1.0.0' });
+  late.registerTool('early', {}, async () => ({ content: [] }));
+  expect(() => limited(late)).toThrow(
+    'The tool "early" is not rate limited: it was registered before the limit. Call `limited(server)` first.',
+  );
+  const client = await direct(() => {
+    const server = limited(new McpServer({ name: 'test', version: '1.0.0' }));
+    server.tool('search', { query: z.string() }, async ({ query }) => ({ content: [{ type: 'text', text: query }] }));
+    server.tool('plain', async () => ({ content: [] }));
+    return server;
+  });
+  expect([textOf(await search(client)), (await search(client)).isError]).toEqual(['x', true]);
+  expect([
+    (await client.callTool({ name: 'plain' })).isError,
+    (await client.callTool({ name: 'plain' })).isError,
+  ]).toEqual([...[undefined, true]]);
+});

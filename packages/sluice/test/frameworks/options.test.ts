@@ -2,12 +2,18 @@
 import { fastify } from 'fastify';
 import { Hono } from 'hono';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { rateLimit as elysia, rateLimitHook } from '../../src/frameworks/elysia.ts';
 import { rateLimit as express } from '../../src/frameworks/express.ts';
 import { rateLimit as plugin } from '../../src/frameworks/fastify.ts';
 import { rateLimit as fetching } from '../../src/frameworks/fetch.ts';
+import { rateLimit as graphql } from '../../src/frameworks/graphql.ts';
+import { rateLimit as h3 } from '../../src/frameworks/h3.ts';
 import { rateLimit as hono } from '../../src/frameworks/hono.ts';
 import { rateLimit as koa } from '../../src/frameworks/koa.ts';
+import { rateLimit as mcp } from '../../src/frameworks/mcp.ts';
 import { rateLimit as node, rateLimitUpgrade } from '../../src/frameworks/node.ts';
+import { rateLimit as sveltekit } from '../../src/frameworks/sveltekit.ts';
+import { rateLimit as trpc } from '../../src/frameworks/trpc.ts';
 import { byIp } from '../../src/http/index.ts';
 import { createLimiter, fixedWindow, memoryStore, type Store } from '../../src/index.ts';
 
@@ -26,6 +32,7 @@ const ROWS: readonly [title: string, options: object, path: string][] = [
   ['a policy and policies', { policy, policies: [policy] }, 'createLimiter'],
   ['a policy that is none', { policy: { limit: 5 } }, 'policy'],
   ['a limiter that is none', { limiter: { limit: 5 } }, 'rateLimit.limiter'],
+  ['a limiter that is none, beside settle', { limiter: { limit: 5 }, settle }, 'rateLimit.limiter'],
   ['an unknown option', { policy, max: 5 }, 'rateLimit.max'],
   ['a key that is no function', { policy, key: 'ip' }, 'rateLimit.key'],
   ['a cost that is none', { policy, cost: -1 }, 'rateLimit.cost'],
@@ -39,10 +46,14 @@ const ROWS: readonly [title: string, options: object, path: string][] = [
 ];
 
 type RateLimit = (options: never) => unknown;
-const ADAPTERS: Record<string, RateLimit> = { express, koa, hono, fetch: fetching, node };
+const ADAPTERS: Record<string, RateLimit> = { express, koa, hono, fetch: fetching, node, sveltekit, h3 };
+const ALL: Record<string, RateLimit> = { ...ADAPTERS, elysia, 'a hook of elysia': rateLimitHook, trpc, graphql, mcp };
 
-describe.each(Object.entries(ADAPTERS))('%s', (_, rateLimit) => {
-  test.each(ROWS)('%s', (_title, options, path) => {
+/** GraphQL settles by itself, and tools may have policies of their own beside a limiter. */
+const FINE: Record<string, string> = { graphql: 'settleWithin without settle', mcp: 'a limiter and a store' };
+
+describe.each(Object.entries(ALL))('%s', (name, rateLimit) => {
+  test.each(ROWS.filter(([title]) => FINE[name] !== title))('%s', (_title, options, path) => {
     expect(() => rateLimit(options as never)).toThrow(expect.objectContaining({ path }));
   });
 });

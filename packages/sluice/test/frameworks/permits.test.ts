@@ -3,7 +3,7 @@ import 'reflect-metadata';
 import { createServer, get, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { node } from '@elysiajs/node';
-import { serve } from '@hono/node-server';
+import { serve as serveHono } from '@hono/node-server';
 import { Controller, Get, Module } from '@nestjs/common';
 import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
@@ -136,7 +136,7 @@ const STARTS: Readonly<Record<string, (work: Work) => Promise<{ port: number; st
     app.use(forHono(work.options));
     app.get('/', async (c) => c.text(await work.run()));
     app.onError((_, c) => c.text('', 500));
-    return listening(serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }) as Server);
+    return listening(serveHono({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }) as Server);
   },
   'nest on Express': nest(() => new ExpressAdapter()),
   'nest on Fastify': nest(() => new FastifyAdapter()),

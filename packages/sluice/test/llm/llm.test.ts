@@ -69,6 +69,17 @@ describe('estimates', () => {
     expect(await left(limiter)).toEqual([89, 10_000 - 1300 - 131]);
   });
 
+  test('a hold that is cancelled, or committed without a number, teaches nothing', async () => {
+    const limiter = limiterOf();
+    const answers = estimates({ first: 1 });
+    const reserve = () => limiter.reserve('openai', { cost: { requests: 1, tokens: answers.of('gpt') } });
+    for (let time = 0; time < 12; time += 1) await (await reserve()).commit({ requests: 1, tokens: 50 });
+    for (let time = 0; time < 30; time += 1) await (await reserve()).cancel();
+    for (let time = 0; time < 30; time += 1) await (await reserve()).commit();
+    const { value } = answers.of('gpt');
+    expect([value >= 50, value <= 54]).toEqual([true, true]);
+  });
+
   test.each([
     [{ quantile: 1 }, 'estimates.quantile'],
     [{ first: -1 }, 'estimates.first'],

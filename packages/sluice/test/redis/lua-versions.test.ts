@@ -12,6 +12,7 @@ import { expectSameChanges } from '../support/changes.ts';
 import { compareTwins } from '../support/parity.ts';
 import { KINDS, policyOf, testSeed } from '../support/random.ts';
 import { compareLargeLogs } from './support/large-logs.ts';
+import { expectSamePermits } from './support/many-permits.ts';
 
 const seed = testSeed();
 const STEPS = 60_000;
@@ -41,6 +42,13 @@ describe.each(['5.1', '5.4'] satisfies LuaVersion[])('Lua %s', (version) => {
     stores += 1;
     const prefix = `changes ${stores}`;
     expect(await expectSameChanges(kind, (clock) => redisStoreOver(run, { clock, prefix }), seed)).toBeGreaterThan(0);
+  });
+
+  test('the twins agree on many permits of one key', async () => {
+    stores += 1;
+    const prefix = `permits ${stores}`;
+    const most = await expectSamePermits((clock) => redisStoreOver(run, { clock, prefix }), seed, 4000);
+    expect(most).toBeGreaterThan(250);
   });
 
   /** On the host's own clock attempts of one turn share a call, which is another script. */

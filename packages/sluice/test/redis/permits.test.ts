@@ -6,7 +6,9 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { concurrency, createLimiter, type Store } from '../../src/index.ts';
+import { type Clock, concurrency, createLimiter, type Store } from '../../src/index.ts';
+import { randomFrom, testSeed } from '../support/random.ts';
+import { expectSamePermits } from './support/many-permits.ts';
 import { serversOf, TOPOLOGIES } from './support/topologies.ts';
 
 const LIMIT = 5;
@@ -96,6 +98,46 @@ describe.each(['single', 'cluster'] as const)('%s', (shape) => {
       for (const { process } of workers) process.kill('SIGKILL');
       await connection.close();
     }
+  });
+});
+
+describe('many permits of one key', () => {
+  const connected = () => TOPOLOGIES.find(({ title }) => title === 'ioredis client on redis')!.connect(servers);
+
+  it('are answered as in memory', { timeout: 120_000 }, async () => {
+    const connection = await connected();
+    const seed = testSeed();
+    const makeStore = (clock: Clock) => connection.store({ clock, prefix: 'many permits' }) as Store;
+    expect(await expectSamePermits(makeStore, seed, 2500)).toBeGreaterThan(200);
+    await connection.close();
+  });
+
+  /** On the server's own clock those of one turn share a call. */
+  it('are taken, kept and given back in calls that many share, each once', { timeout: 120_000 }, async () => {
+    const connection = await connected();
+    const store = connection.store({ prefix: 'shared calls' }) as Store;
+    const limiter = createLimiter({ policy: concurrency({ limit: 1500, ttl: '1h' }), store });
+    const random = randomFrom(5);
+    const left = async (): Promise<number> => (await limiter.peek('k', { cost: 0 })).remaining;
+    const enter = (count: number) =>
+      Promise.all(Array.from({ length: count }, () => limiter.enter('k', { heartbeat: false })));
+    let held = (await enter(2000)).filter(({ allowed }) => allowed);
+    expect([held.length, await left()]).toEqual([1500, 0]);
+    for (let wave = 0; wave < 6; wave += 1) {
+      const kept = held.filter(() => random.real() < 0.2);
+      expect(await Promise.all(kept.map((permit) => permit.extend()))).toEqual(kept.map(() => true));
+      const going = held.filter(() => random.real() < 0.4);
+      expect(await Promise.all(going.map((permit) => permit.release()))).toEqual(going.map(() => true));
+      held = held.filter((permit) => !going.includes(permit));
+      expect(await left()).toBe(1500 - held.length);
+      held.push(...(await enter(300)).filter(({ allowed }) => allowed));
+      expect(await left()).toBe(1500 - held.length);
+    }
+    const names = held.map(({ result }) => result.resetAt);
+    expect(new Set(names).size).toBe(names.length);
+    expect(await Promise.all(held.map((permit) => permit.release()))).toEqual(held.map(() => true));
+    expect(await left()).toBe(1500);
+    await connection.close();
   });
 });
 

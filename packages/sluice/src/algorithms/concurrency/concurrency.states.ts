@@ -3,7 +3,7 @@ import { MICROS_PER_SECOND } from '../../model/duration.ts';
 import type { StateReader } from '../../model/state-reader.ts';
 import { unexpectedState, viewOf } from '../shared/layouts.ts';
 
-const HEADER_BYTES = 24;
+const HEADER_BYTES = 44;
 const PERMIT_BYTES = 20;
 
 export const states: readonly StateReader[] = [
@@ -11,12 +11,15 @@ export const states: readonly StateReader[] = [
     code: 'n',
     kind: 'concurrency',
     decode(value) {
-      const count = (value.length - HEADER_BYTES) / PERMIT_BYTES;
-      if (!Number.isInteger(count) || count < 0) throw unexpectedState(value);
+      if (value.length < HEADER_BYTES) throw unexpectedState(value);
       const view = viewOf(value);
+      const [head, count] = [view.getUint32(32, true), view.getUint32(36, true)];
+      if (head > count || HEADER_BYTES + count * PERMIT_BYTES > value.length) throw unexpectedState(value);
       const numbers = [view.getFloat64(8, true), view.getFloat64(16, true)];
-      for (let at = HEADER_BYTES; at < value.length; at += PERMIT_BYTES) {
-        numbers.push(view.getFloat64(at, true), view.getFloat64(at + 8, true), view.getUint32(at + 16, true));
+      for (let index = head; index < count; index += 1) {
+        const at = HEADER_BYTES + index * PERMIT_BYTES;
+        const units = view.getUint32(at + 16, true);
+        if (units > 0) numbers.push(view.getFloat64(at, true), view.getFloat64(at + 8, true), units);
       }
       return numbers;
     },

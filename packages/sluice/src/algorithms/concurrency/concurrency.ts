@@ -36,7 +36,7 @@ export interface ConcurrencyPolicy extends Policy {
 
 /** What `concurrency` takes. */
 export interface ConcurrencyOptions extends NameOption {
-  /** How many may be held at a time: a whole number from 1 to 10,000,000. Each permit that is held is 20 bytes, read and written with every attempt. */
+  /** How many may be held at a time: a whole number from 1 to 10,000,000. Each permit that is held is 20 bytes in Redis. */
   readonly limit: number;
   /** After what time a permit ends that nobody has given back or kept alive, as when its process died: milliseconds, or text such as `'30s'`. */
   readonly ttl: Duration;
@@ -52,6 +52,9 @@ const TAKE_SHIFTED = 4;
 
 /** Microseconds that the clock may step back by without a thought, however short the ttl is. */
 const SMALL_STEP = 1000;
+
+/** As read of concurrency.lua: few permits, or the beginning of many. */
+const loneRead = "local raw=call('GETRANGE',key,'0','2043')";
 
 export const CONCURRENCY: Algorithm<ConcurrencyPolicy> = {
   name: 'concurrency',
@@ -85,7 +88,7 @@ export const CONCURRENCY: Algorithm<ConcurrencyPolicy> = {
       bound: (from, to) => limit * Math.floor((to - from) / lasts + 1),
       share: (part) => ({ limit: partOfUnits(limit, part) }),
       permits: permitsFor(lasts, (state, now, spent, step) => extend(state, now, spent.until, lasts, step)),
-      redis: { code: 'n', args: [String(limit), String(lasts), ''], lua, lone, release, releaseLone },
+      redis: { code: 'n', args: [String(limit), String(lasts), ''], lua, lone, loneRead, release, releaseLone },
     };
   },
 };

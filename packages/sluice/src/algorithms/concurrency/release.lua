@@ -5,10 +5,12 @@
 -- Reply    lines: now, then for each what a look sees afterwards (see decide.lua), and by how many units the state changed; or '!' and an
 --          error, which is of the key alone
 local lines = { format('%d', now) }
+-- Of a lone one, in release.lone.lua.
+local read_already = raw
 
 local function release(from)
   local key, at = KEYS[from], from
-  local raw, _, _, blocked_until = read(key)
+  local raw, _, _, blocked_until = read(key, read_already)
   local is_changed, told = false, {}
   repeat
     local id, units = ARGV[at * 2 + 3] + 0.0, ARGV[at * 2 + 4]

@@ -82,6 +82,8 @@ class DenyCache {
     }
     if (question.verb === 'forget') return this.#touching([question.key], question);
     if (question.verb === 'history' || question.dryRun) return this.#inner.ask(question);
+    // Its denials are not kept, and there is nothing to learn from it.
+    if (question.and.length === 0 && ruleOf(question.policy).permits !== undefined) return this.#inner.ask(question);
     if (!isRepeatable(question)) return this.#touching([question.key], question);
     return this.#attempt(question);
   };

@@ -7,7 +7,9 @@
 --          its three numbers, or '!' and an error, which is that attempt's alone.
 local attempts, first, has_more, failures = #KEYS, 1, false, nil
 local numbers, more = { now }, {}
-local raws = READS_WHOLE and call('MGET', unpack(KEYS))
+-- Whether a state can be decided on again before it is written.
+local carries = READS_WHOLE
+local raws = READS_WHOLE == true and call('MGET', unpack(KEYS))
 
 -- Decides all attempts from `first` on, key by key. An error ends it at the key that it is about.
 local function decide()
@@ -23,7 +25,7 @@ local function decide()
       if wait > 0 then
         local _, _, look_reset = transition(now, 0, raw, stored)
         remaining, retry, reset, delay = refused(wait, retry, look_reset)
-      elseif state and not raws then
+      elseif state and not carries then
         write(key, found, state, delta, reset, grain)
       elseif state then
         kept, kept_reset = state, reset
@@ -36,7 +38,7 @@ local function decide()
       numbers[at * 2], numbers[at * 2 + 1], more[at] = remaining, reset, told
       if told ~= 0 then has_more = true end
       at = at + 1
-      local again = raws and KEYS[at] == key
+      local again = carries and KEYS[at] == key
     until not again
     if kept then write(key, found, kept, added, kept_reset, grain) end
   end
