@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Those that take longest begin first: a long file that begins last is waited for by idle cores. */
 const LONGEST = [
+  'site/site',
   'seventh-algorithm/seventh-algorithm',
   'redis/parity-cluster',
   'redis/parity-single',

@@ -54,7 +54,7 @@ export function kindOf(page, markdown) {
 
 /** Words that titles of tasks begin with. Add yours: it must be a verb that tells the reader what they will have done. */
 const VERBS =
-  'Add Allow Answer Ask Avoid Backtest Block Bring Build Call Change Check Choose Combine Compare Configure Connect Count Crawl Customise Debug Decide Deny Deploy Estimate Exempt Find Fix Follow Get Give Handle Install Keep Know Learn Limit Measure Migrate Monitor Move Operate Pick Plan Play Port Prepare Prove Protect Put Queue Rate-limit Read Report Reserve Reset Route Run Schedule Secure See Sell Send Serve Set Share Simulate Size Slow Smooth Spend Start Stay Stop Store Survive Switch Test Trust Try Tune Understand Upgrade Use Wait Watch Work Wrap Write'.split(
+  'Add Allow Answer Ask Avoid Backtest Block Bring Build Call Change Check Choose Combine Compare Configure Connect Count Crawl Customise Debug Decide Deny Deploy Estimate Exempt Find Fix Follow Get Give Handle Install Keep Know Learn Limit Measure Migrate Monitor Move Operate Pick Plan Play Port Prepare Prove Protect Put Queue Rate-limit Read Report Reserve Reset Route Run Schedule Secure See Sell Send Serve Set Share Shed Simulate Size Slow Smooth Spend Start Stay Stop Store Survive Switch Test Trust Try Tune Understand Upgrade Use Wait Watch Work Wrap Write'.split(
     ' ',
   );
 const TASK = new RegExp(

@@ -3,7 +3,7 @@
  * library's comments, the lab is put beside them, and VitePress makes the site of it.
  */
 
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -50,7 +50,11 @@ async function main() {
 
 /** VitePress and TypeDoc are not dependencies of the workspace: they have a Vite and a TypeScript of their own. */
 async function install() {
-  if (existsSync(join(SITE, 'node_modules/.package-lock.json'))) return;
+  // npm writes its own copy of the lock last, when everything in it is in place.
+  const [wanted, installed] = ['package-lock.json', 'node_modules/.package-lock.json'].map(
+    (file) => statSync(join(SITE, file), { throwIfNoEntry: false })?.mtimeMs,
+  );
+  if (installed !== undefined && installed >= wanted) return;
   const options = ['--include=dev', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
   const isThere = await runQuietly('Installing VitePress and TypeDoc (npm ci)', 'npm', [
     'ci',
