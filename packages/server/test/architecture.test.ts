@@ -80,5 +80,6 @@ test.each(sources.filter((file) => !NAMES_ALGORITHMS.includes(file)))('%s knows 
 
 test('the package holds its command, its code and its examples, at exact versions', () => {
   expect(Object.values(manifest.dependencies).every((version) => /^\d+\.\d+\.\d+$/.test(String(version)))).toBe(true);
-  expect(manifest.files).toEqual(['bin', 'dist', 'examples', 'proto']);
+  // The sources too, so that "go to definition" ends in them.
+  expect(manifest.files).toEqual(['bin', 'dist', 'examples', 'proto', 'src', '!src/**/*.test.ts']);
 });
