@@ -45,7 +45,12 @@ const BANS: readonly Ban[] = [
     instead: 'take the time as an argument',
     except: ['model/clock.ts'],
   },
-  { pattern: /\bconsole\./, instead: 'return a result, throw a SluiceError or call a hook' },
+  {
+    pattern: /\bconsole\./,
+    instead: 'return a result, throw a SluiceError or call a hook',
+    // Where there is no process, the console is the place for warnings.
+    except: ['model/runtime.ts'],
+  },
   { pattern: /\bexport default\b/, instead: 'export by name' },
   { pattern: /from 'node:/, instead: 'use what every runtime has: the library also runs on Bun, Deno and workers' },
   {

@@ -14,14 +14,18 @@ function nodeProcess(): Process | undefined {
   return process?.versions?.node === undefined ? undefined : process;
 }
 
-/** Prints a warning where the runtime has a place for one. Elsewhere, as in workers, `onWarning` and `onError` are the only way to hear of it. */
+/** Prints a warning: as one of the process in Node, Bun and Deno, and on the console elsewhere, as in workers and at the edge. */
 export function emitWarning(warning: Error & { readonly code?: string }): void {
   const process = nodeProcess();
+  if (process?.emitWarning === undefined) {
+    console.warn(`${warning.name} [${warning.code}]: ${warning.message}`);
+    return;
+  }
   try {
-    process?.emitWarning?.(warning);
+    process.emitWarning(warning);
   } catch {
     // Jest runs tests in a realm of its own, and Node does not take its errors for errors: as text it takes them.
-    process?.emitWarning?.(warning.message, { type: warning.name, code: warning.code });
+    process.emitWarning(warning.message, { type: warning.name, code: warning.code });
   }
 }
 
