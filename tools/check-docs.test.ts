@@ -6,7 +6,7 @@ import { allPages, findingsOf, pageText } from './docs/checklist.mjs';
 import { wrapped } from './docs/wrap.mjs';
 
 /** How many pages were listed when this was last written: lower it with the list. */
-const MOST_LISTED = 19;
+const MOST_LISTED = 13;
 
 const root = new URL('..', import.meta.url).pathname;
 const listed = readFileSync(new URL('docs/not-mended.txt', import.meta.url), 'utf8')

@@ -214,7 +214,7 @@ function attemptVerb<Context>(
       return store.ask({ verb: 'attempt', key, policy: only, cost: units, and: NOTHING_ELSE, dryRun });
     }
     return proceed(policiesFor(options?.context), (policies) => {
-      return store.ask(attemptOn(key, policies, amountsOf(cost ?? 1, policies), dryRun));
+      return store.ask(attemptOn(key, policies, amountsOf(cost === undefined ? 1 : cost, policies), dryRun));
     });
   };
   const severalKeys = async (
