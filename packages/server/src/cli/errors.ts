@@ -11,7 +11,7 @@ export const errorsCommand: Command = {
   summary: 'Lists the error codes, or prints the page of one: cause and cure.',
   help: `Usage: sluice errors [CODE] [--json]
 
-  CODE    such as SLUICE_TIMEOUT, or only TIMEOUT; without it all codes are listed
+  CODE    such as SLUICE_TIMEOUT, or only TIMEOUT; without it, lists all codes
   --json  the list, or the page, as JSON
 
 Examples:
