@@ -107,9 +107,7 @@ function casesOfPolicy(withStore: WithStore, policy: Policy): ContractCase[] {
       lawfulTraffic(store, clock, policy),
     ),
     withStore(`${policy.name}: time going backwards mints nothing`, (store, clock) => backwards(store, clock, policy)),
-    withStore(`${policy.name}: concurrent attempts are allowed exactly up to the limit`, (store) =>
-      concurrent(store, policy),
-    ),
+    withStore(`${policy.name}: concurrent attempts get exactly the limit`, (store) => concurrent(store, policy)),
     withStore(`${policy.name}: no two keys share state`, (store) => keysApart(store, policy)),
     withStore(`${policy.name}: a refund gives back what was spent`, (store, clock) =>
       refundsRightAway(store, clock, policy),
