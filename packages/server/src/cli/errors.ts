@@ -47,7 +47,7 @@ function folder(): string {
 /** In the order of the list that stands beside the pages. */
 async function readCodes(): Promise<readonly Code[]> {
   const pages = await readdir(folder()).catch((error: Error) => {
-    throw new Error(`the pages are not there: ${error.message}. In a clone, npm run build puts them there.`);
+    throw new Error(`the pages are missing: ${error.message}. In a clone, npm run build makes them.`);
   });
   const list = await readFile(join(folder(), 'README.md'), 'utf8');
   const rows = [...list.matchAll(/^\| \[(SLUICE_\w+)\]\([^)]*\) \| (.*) \|$/gm)];

@@ -210,11 +210,11 @@ function watchCertificate({ tls, tlsPaths: paths }: ServeOptions, started: Start
       await started.useCertificate(changed);
       metrics.certificateChanged('applied');
       const ends = new Date(certificateEnd(changed) * 1e3).toISOString();
-      log.info('new connections are shown the changed certificate', { ends });
+      log.info('new connections use the changed certificate', { ends });
     },
     onProblem(problem) {
       metrics.certificateChanged('rejected');
-      log.error('the changed certificate is not used, the old one is shown', { problem });
+      log.error('the changed certificate is not used, the old one stays in use', { problem });
     },
   });
 }
@@ -225,7 +225,7 @@ function whatIsOpen({ host, port, token, tls }: ServeOptions): readonly string[]
   if (isLocal || token !== undefined || tls?.clientCa !== undefined) return [];
   return [
     `There is no token: everyone who reaches ${urlHost(host)}:${port} may ask, and may refund, penalize, reset and block any key, and see ` +
-      'the keys of others. Set SLUICE_TOKEN, or see to it that only this machine reaches the port (docker run -p 127.0.0.1:8080:8080).',
+      'the keys of others. Set SLUICE_TOKEN, or make sure that only this machine reaches the port (docker run -p 127.0.0.1:8080:8080).',
   ];
 }
 
@@ -254,7 +254,7 @@ function logChange(log: Log, { policies, rules, envoy }: Config): void {
 }
 
 function logGrpc(log: Log, { opened, problem }: Applied): void {
-  if (opened !== undefined) log.info('Envoy asks over gRPC from now on', { grpc: opened });
+  if (opened !== undefined) log.info('Envoy can now ask over gRPC', { grpc: opened });
   if (problem !== undefined) {
     log.error('Envoy can ask only at /json until the config changes again', { error: problem });
   }
@@ -262,7 +262,7 @@ function logGrpc(log: Log, { opened, problem }: Applied): void {
 
 function refuseConfig(metrics: Metrics, log: Log, problems: readonly string[], where = ''): void {
   metrics.reloaded('rejected');
-  log.error(`the changed config is not used, the old one holds${where}`, { problems });
+  log.error(`the changed config is not used, the old one stays in force${where}`, { problems });
 }
 
 async function ended(watches: readonly Watch[]): Promise<void> {
