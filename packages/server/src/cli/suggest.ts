@@ -93,7 +93,7 @@ function curveText({ buckets, knee, keep }: SuggestReport): string[] {
   const right = 'right' as const;
   const titles = ['rate', '50 %', '90 %', '99 %', '99.9 %', 'everyone', `keep ${percent(keep)}`];
   return [
-    'Capacity that a bucket needs, by its rate, so that so many clients are never denied',
+    'Capacity that a bucket needs, by its rate, to never deny this share of the clients',
     ...table(
       [...titles.map((title) => ({ title, align: right })), { title: '' }],
       buckets
