@@ -1,6 +1,6 @@
 /** Prints what each page fails of the checklist (tools/docs/checklist.mjs): `node tools/check-docs.mjs [docs/x.md ...]`. */
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { allPages, findingsOf, pageText, WIDTH } from './docs/checklist.mjs';
@@ -13,7 +13,7 @@ Prints what fails per page: title that names a task, first paragraph under 60 wo
 screen of a how-to, no sentence over 40 words, none of the words the house replaces, lines of 100 columns.
 Without PAGE: all pages. Exit code 1 when something fails.
 
-  --summary    one line a page: how often each rule fails, and whether the page is listed as not mended
+  --summary    one line a page: how often each rule fails
   --wrap       first wraps what is too long, in the named pages: that is all it can mend by itself
 `;
 
@@ -28,7 +28,6 @@ const { values, positionals } = parseArgs({
 
 function main() {
   if (values.help) return console.log(HELP.trimEnd());
-  const listed = new Set(readFileSync(new URL('docs/not-mended.txt', import.meta.url), 'utf8').split('\n'));
   const pages = positionals.length === 0 ? allPages(workspaceFolder) : positionals.map(fromRoot);
   if (values.wrap) for (const page of positionals.map(fromRoot)) wrap(page);
   let failed = 0;
@@ -36,7 +35,7 @@ function main() {
     const findings = findingsOf(page, pageText(workspaceFolder, page));
     if (findings.length === 0) continue;
     failed += 1;
-    if (values.summary) console.log(`${page}: ${countsOf(findings)}${listed.has(page) ? ' (listed)' : ''}`);
+    if (values.summary) console.log(`${page}: ${countsOf(findings)}`);
     else for (const { line, rule, says } of findings) console.log(`${page}:${line} ${rule}: ${says}`);
   }
   console.log(`${pages.length - failed} of ${pages.length} pages pass`);

@@ -1,33 +1,15 @@
-/** Every page passes the checklist of tools/docs/checklist.mjs, but for those that are listed as not mended yet. The list only gets shorter. */
+/** Every page passes the checklist of tools/docs/checklist.mjs. */
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { allPages, findingsOf, pageText } from './docs/checklist.mjs';
 import { wrapped } from './docs/wrap.mjs';
 
-/** How many pages were listed when this was last written: lower it with the list. */
-const MOST_LISTED = 13;
-
 const root = new URL('..', import.meta.url).pathname;
-const listed = readFileSync(new URL('docs/not-mended.txt', import.meta.url), 'utf8')
-  .split('\n')
-  .filter(Boolean);
 const pages: readonly string[] = allPages(root);
-const isListed = new Set(listed);
 
-test.each(pages.filter((page) => !isListed.has(page)))('%s passes the checklist', (page) => {
+test.each(pages)('%s passes the checklist', (page) => {
   const findings = findingsOf(page, pageText(root, page));
   expect(findings.map(({ line, rule, says }) => `${page}:${line} ${rule}: ${says}`)).toEqual([]);
-});
-
-test('a page that passes is not listed as not mended, nor one that is not there', () => {
-  expect(listed.filter((page) => !pages.includes(page))).toEqual([]);
-  expect(listed.filter((page) => findingsOf(page, pageText(root, page)).length === 0)).toEqual([]);
-});
-
-test('the list only gets shorter', () => {
-  expect(new Set(listed).size).toBe(listed.length);
-  expect(listed.length).toBeLessThanOrEqual(MOST_LISTED);
 });
 
 const GOOD = `# Limit logins

@@ -104,9 +104,7 @@ test('a fragile backend is promised what its code does: one key for all, and a w
   expect(text('express')).toContain("key: () => 'backend'");
   expect(text('library')).toContain("await limiter.acquire('backend');");
   expect(text('service')).toContain('  - key: everyone\n');
-  expect(reasons[0]).toContain(
-    'one request every 0.6 s, whoever sends and however many they are: all callers share one key',
-  );
+  expect(reasons[0]).toContain('one request every 0.6 s, however many clients send: all callers share one key');
   // A thousand users with one request each, under that one key: none goes at the same moment as another.
   const clock = manualClock(0);
   const limiter = createLimiter({ policy: row.charges[0]!.policy, store: memoryStore({ clock }) });

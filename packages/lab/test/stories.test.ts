@@ -165,7 +165,7 @@ test('no story says that a bucket holds a client to its limit: it allows its cap
   await lab.tell(PLANS.find(({ id }) => id === 'greedy-and-polite')!);
   const said = await toldToTheEnd(lab);
   expect(said.at(-1)).toContain(
-    'the windows allowed 19 to 20, buckets and GCRA 28: their capacity at once and their rate',
+    'the windows allowed 19 to 20, buckets and GCRA 28: their capacity immediately and their rate',
   );
 });
 

@@ -21,10 +21,10 @@ test('nothing was sent: what to do', () => {
 test('two bursts give seven identical rows, and it is said, with what would differ', async () => {
   const lab = new Lab(INITIAL_SETUP);
   await lab.send(10);
-  expect(verdictOf(lab).text).toBe('All 7 agree so far: all 10 requests allowed. Shaping lets some of them wait.');
+  expect(verdictOf(lab).text).toBe('All 7 agree so far: all 10 requests allowed. Shaping makes some of them wait.');
   await lab.send(10);
   const { text, suggestion } = verdictOf(lab);
-  expect(text).toBe('All 7 agree so far: 10 of 20 allowed. Shaping lets some of them wait.');
+  expect(text).toBe('All 7 agree so far: 10 of 20 allowed. Shaping makes some of them wait.');
   expect(suggestion?.label).toBe('Try a burst across the edge of a window');
 });
 
@@ -50,7 +50,7 @@ test('buckets that go beyond the limit do what they promise, and it is said', as
   await lab.advance(9_900);
   const { text } = verdictOf(lab);
   expect(text).toBe(
-    'Token bucket, Leaky bucket policing and GCRA allowed 19 in 10 s, where 10 were meant. That is what they promise: capacity at once, and the rate on top. 4 kept to the limit.',
+    'Token bucket, Leaky bucket policing and GCRA allowed 19 in 10 s, where 10 were meant. That is what they promise: the capacity immediately, and the rate on top. 4 kept to the limit.',
   );
 });
 

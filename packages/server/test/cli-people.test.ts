@@ -132,7 +132,7 @@ describe('init', () => {
   test('what is there is not overwritten', async () => {
     writeFileSync(join(folder, 'mine.yaml'), 'mine');
     const { code, error } = await inPipe(['init', 'mine.yaml']);
-    expect([code, error]).toEqual([2, expect.stringContaining('mine.yaml is there already, and is not overwritten')]);
+    expect([code, error]).toEqual([2, expect.stringContaining('mine.yaml exists and is not overwritten')]);
     expect(read('mine.yaml')).toBe('mine');
   });
 

@@ -79,7 +79,7 @@ describe('check', () => {
       1,
       [
         expect.stringContaining('4 policies'),
-        `${bad}:2:3: policies.api: is in ${sample} already`,
+        `${bad}:2:3: policies.api: is already in ${sample}`,
         '2 |   api: { algorithm: token-bucket, capacity: 0, refillRate: 1 }',
         '  |   ^',
         expect.stringContaining(`${bad}:2:35: policies.api.capacity: expected a whole number`),
@@ -124,7 +124,7 @@ test.each([
   [{ SLUICE_LOG_REQUESTS: 'maybe' }, 'SLUICE_LOG_REQUESTS: expected 1, true, 0 or false'],
   [{ SLUICE_TOKEN: '' }, '--token: expected a text'],
   [{ SLUICE_TOKEN: 'schlüssel' }, '--token: expected a text of ASCII'],
-  [{ SLUICE_PROTECT: 'everything' }, '--protect everything: expected --token beside it, got none'],
+  [{ SLUICE_PROTECT: 'everything' }, '--protect everything: expected --token as well, got none'],
   [{ SLUICE_DEADLINE: 'soon' }, '--deadline: expected a positive number'],
   [{ SLUICE_TLS_CERT: TLS_CERT }, '--tls-key: expected a file'],
   [{ SLUICE_TLS_CERT: '/nowhere.pem', SLUICE_TLS_KEY: TLS_CERT }, '--tls-cert: cannot be read'],
@@ -273,7 +273,7 @@ describe('verbs against a server', () => {
     const port = randomPort();
     const rows = [
       [`http://127.0.0.1:${port}`, 'does not answer: nothing listens there. Is sluice serve running?'],
-      ['http://127.0.0.1:1', 'port 1 belongs to another protocol, so no HTTP client asks there.'],
+      ['http://127.0.0.1:1', 'port 1 belongs to another protocol, so HTTP clients block it.'],
       ['http://nowhere.invalid:8080', 'does not answer: the host name nowhere.invalid is not known.'],
     ] as const;
     for (const [url, message] of rows) {

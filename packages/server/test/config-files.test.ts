@@ -69,9 +69,9 @@ describe('several files', () => {
     write('b.yaml', `${policies(0, 'own')}trustedProxies: 2\nrules: [{ key: ip, policy: nope }]\n`);
     write('c.yaml', 'typo: 1\n');
     expect((await read(folder, join(folder, 'missing.yaml'))).lines).toEqual([
-      'b.yaml:2:3: policies.own: is in a.yaml already',
+      'b.yaml:2:3: policies.own: is already in a.yaml',
       expect.stringMatching(/^b\.yaml:2:35: policies\.own\.limit: expected a whole number/),
-      'b.yaml:3:1: trustedProxies: is in a.yaml already',
+      'b.yaml:3:1: trustedProxies: is already in a.yaml',
       'b.yaml:4:20: rules[0].policy: no such policy: "nope"',
       expect.stringMatching(/^c\.yaml:1:1: typo: no such field/),
       expect.stringMatching(/^missing\.yaml: cannot be read: ENOENT/),
@@ -165,7 +165,7 @@ describe('what changes on the disk', () => {
     write('ignored.txt', 'x');
     expect(await afterwards()).toEqual([]);
     write('c.yaml', policies(5, 'a'));
-    expect(await afterwards()).toEqual(['problem: c.yaml:2:3: policies.a: is in a.yaml already']);
+    expect(await afterwards()).toEqual(['problem: c.yaml:2:3: policies.a: is already in a.yaml']);
     rmSync(join(folder, 'a.yaml'));
     expect(await afterwards()).toEqual(['b 1, a 5']);
     rmSync(folder, { recursive: true });

@@ -91,7 +91,7 @@ const BAD: readonly (readonly [text: string, seenBySchema: boolean, ...problems:
     rule('{ key: ip, policies: [api, nope, api] }'),
     false,
     '4:32 rules[0].policies[1]: no such policy: "nope"',
-    '4:38 rules[0].policies[2]: "api" is there already',
+    '4:38 rules[0].policies[2]: "api" is listed twice',
   ],
   [rule('{ key: ip, policy: api, cost: -1 }'), true, '4:29 rules[0].cost: expected a whole number of at least 0'],
   [
@@ -151,7 +151,7 @@ const BAD: readonly (readonly [text: string, seenBySchema: boolean, ...problems:
   [
     override('{ key: a, policy: api, limits: { capacity: 5 } }\n  - { key: a, policy: api, limits: { capacity: 6 } }'),
     false,
-    '5:7 overrides[1].key: "a" has an override of api already',
+    '5:7 overrides[1].key: "a" already has an override of api',
   ],
   [`${API}trustedProxies: true`, true, '3:1 trustedProxies: byIp.trustedProxies: expected only your own proxies'],
   [rule('{ key: claim:sub, policy: api }'), false, '4:7 rules[0].key: expected a section jwt'],

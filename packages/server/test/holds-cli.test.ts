@@ -59,7 +59,7 @@ describe.each(TARGETS)('%s', (_, target) => {
     ['--actual: expected NAME=UNITS', ['settle', 'x', '--actual', 'tokens=']],
     ['--ttl: expected a time', ['reserve', 'k', '--policy', POLICY, '--ttl', 'soon']],
     ['--ttl', ['peek', 'k', '--policy', POLICY, '--ttl', '1m']],
-    ['This is none', ['settle', 'x', '--actual', '1']],
+    ['This is not a hold', ['settle', 'x', '--actual', '1']],
   ])('wrong usage: %s', async (sentence, words) => {
     const { code, error } = await sluice(...words);
     expect([code, error]).toEqual([2, expect.stringContaining(sentence)]);

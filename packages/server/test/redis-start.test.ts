@@ -54,13 +54,13 @@ describe('what no waiting mends ends it at once, with a sentence', () => {
     ['redis+cluster://:secret@127.0.0.1:PORT', 'is not a cluster: use redis:// instead of redis+cluster://'],
     [
       'redis://noscripts:pw@127.0.0.1:PORT',
-      /does not let this user do what limits need: NOPERM .*evalsha.* It needs PING, /,
+      /does not allow this user to run what limits need: NOPERM .*evalsha.* It needs PING, /,
     ],
-    ['redis://nokeys:pw@127.0.0.1:PORT', /does not let this user do what limits need: NOPERM .*keys/],
-    ['redis://noset:pw@127.0.0.1:PORT', 'does not let this user do what limits need'],
-    ['redis://noincrby:pw@127.0.0.1:PORT', 'does not let this user do what limits need'],
-    ['redis://nologs:pw@127.0.0.1:PORT', 'does not let this user do what limits need'],
-    ['redis://nodel:pw@127.0.0.1:PORT', 'does not let this user do what limits need'],
+    ['redis://nokeys:pw@127.0.0.1:PORT', /does not allow this user to run what limits need: NOPERM .*keys/],
+    ['redis://noset:pw@127.0.0.1:PORT', 'does not allow this user to run what limits need'],
+    ['redis://noincrby:pw@127.0.0.1:PORT', 'does not allow this user to run what limits need'],
+    ['redis://nologs:pw@127.0.0.1:PORT', 'does not allow this user to run what limits need'],
+    ['redis://nodel:pw@127.0.0.1:PORT', 'does not allow this user to run what limits need'],
     ['redis://:secret@127.0.0.1:PORT/999', 'has no database of that number'],
   ])('%s', async (address, message) => {
     const ended = await sluice('serve', '--port', '0', '--redis', address.replace('PORT', port));
@@ -133,7 +133,7 @@ describe('what may come yet is waited for: not ready, with the cause', () => {
       ({ status }) => status === 200,
     );
     expect(ready.body).toEqual({ ready: true, draining: false, store: 'up' });
-    expect(server.logs().map(({ message }) => message)).toContain('Redis answers: the server is ready from now on');
+    expect(server.logs().map(({ message }) => message)).toContain('Redis answers: the server is ready now');
     await eventually(
       () => attempt(server),
       ({ body }) => body.source === 'store',

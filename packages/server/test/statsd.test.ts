@@ -111,7 +111,7 @@ describe('addresses and datagrams', () => {
     }
     expect(await run(['serve', '--statsd-tags'])).toMatchObject({
       code: 2,
-      error: expect.stringContaining('expected --statsd HOST:PORT beside it'),
+      error: expect.stringContaining('expected --statsd HOST:PORT as well'),
     });
   });
 });

@@ -94,7 +94,7 @@ describe('a changed certificate', () => {
       (all) => all.length > 0,
     );
     expect(server.logs()).toMatchObject([
-      { level: 'info', message: 'new connections are shown the changed certificate', ends: '2126-10-25T15:08:00.000Z' },
+      { level: 'info', message: 'new connections use the changed certificate', ends: '2126-10-25T15:08:00.000Z' },
     ]);
     expect(await metricOf(server, 'sluice_certificate_end_time_seconds')).toBeGreaterThan(ends!);
 
@@ -115,7 +115,7 @@ describe('a changed certificate', () => {
       expect(server.logs().slice(index + 1)).toMatchObject([
         {
           level: 'error',
-          message: 'the changed certificate is not used, the old one is shown',
+          message: 'the changed certificate is not used, the old one stays in use',
           problem: expect.stringContaining(problem),
         },
       ]);

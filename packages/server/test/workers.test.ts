@@ -304,7 +304,7 @@ describe('a changed config', () => {
         (logs) => logs.some(({ level }) => level === 'error'),
       );
       expect(server.logs().find(({ level }) => level === 'error')).toMatchObject({
-        message: expect.stringContaining('the old one holds in all workers'),
+        message: expect.stringContaining('the old one stays in force in all workers'),
         problems: [expect.stringMatching(/^worker 2 did not look at it: no answer in \d+ ms$/)],
       });
       expect(await limitsAt([awake])).toEqual([5]);

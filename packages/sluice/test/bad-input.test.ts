@@ -392,11 +392,11 @@ function eitherOr(got: string): [ErrorCode, string, string, string] {
 
 /** What looks like a policy and was never checked. */
 function plainData(path: string): [ErrorCode, string, Sentence] {
-  return ['SLUICE_INVALID_POLICY', path, says(`${path}: this is plain data, which has no rule yet. Make it with`)];
+  return ['SLUICE_INVALID_POLICY', path, says(`${path}: this is plain data, not a policy. Make it with`)];
 }
 
 function duplicate(index: number, name: string): [ErrorCode, string, Sentence] {
-  const sentence = `policies[${index}]: another policy of this limiter is called "${name}" already. `;
+  const sentence = `policies[${index}]: another policy of this limiter is already called "${name}". `;
   return ['SLUICE_DUPLICATE_POLICY', `policies[${index}].name`, says(sentence)];
 }
 
@@ -775,7 +775,7 @@ function badEntries(): Attempt[] {
       [good, { ...good, policies: [{ ...policy }] }],
       'SLUICE_INVALID_POLICY',
       '[1].policies[0]',
-      says('[1].policies[0]: this is plain data, which has no rule yet. '),
+      says('[1].policies[0]: this is plain data, not a policy. '),
     ],
     [
       'a key twice',
@@ -862,15 +862,9 @@ describe('a policy function with a bad answer rejects before anything is spent',
       [policy, policy],
       'SLUICE_DUPLICATE_POLICY',
       '[1].name',
-      says('(context)[1]: another policy of this limiter is called "token-bucket" already. '),
+      says('(context)[1]: another policy of this limiter is already called "token-bucket". '),
     ],
-    [
-      'data',
-      { ...policy },
-      'SLUICE_INVALID_POLICY',
-      '',
-      says('(context): this is plain data, which has no rule yet. '),
-    ],
+    ['data', { ...policy }, 'SLUICE_INVALID_POLICY', '', says('(context): this is plain data, not a policy. ')],
     ['data among others', [policy, { ...policy }], 'SLUICE_INVALID_POLICY', '[1]', says('[1]: this is plain data')],
     ['an unknown algorithm', { algorithm: 'x' }, 'SLUICE_INVALID_POLICY', '', says('this is plain data')],
     ['a bad field', { ...policy, capacity: 0 }, 'SLUICE_INVALID_POLICY', '', says('this is plain data')],

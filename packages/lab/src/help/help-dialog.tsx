@@ -31,15 +31,16 @@ function Reading(): JSX.Element {
           <Mark outcome="denied" /> denied
         </li>
         <li>
-          <Mark outcome="delayed" /> allowed, and acts here: a ring is where it came
+          <Mark outcome="delayed" /> allowed, and acts here; the ring shows when it came
         </li>
         <li>
           <span class="over" aria-hidden="true" /> more than the limit within one window
         </li>
       </ul>
       <p>
-        Every mark is a request at its instant. The curve above the marks is what was allowed within one window, against
-        the limit. Drag the axis to look back, drag the lanes to move them, and zoom with the wheel or with two fingers.
+        Every mark is a request at the time it came. The curve above the marks shows how much was allowed within one
+        window, against the limit. Drag the axis to look back, drag the lanes to move them, and zoom with the wheel or
+        with two fingers.
       </p>
     </section>
   );

@@ -57,7 +57,7 @@ function overText({ limit }: Lab, scores: readonly Score[], over: readonly Score
   const less = over.filter((score) => score.worst < worst);
   const kept = scores.length - over.length;
   const promise = worstRows.every(({ kind }) => kind.hasBurst)
-    ? ' That is what they promise: capacity at once, and the rate on top.'
+    ? ' That is what they promise: the capacity immediately, and the rate on top.'
     : '';
   const rest = [
     less.length === 0
@@ -76,7 +76,7 @@ function agreement(lab: Lab, scores: readonly Score[], sent: number): Verdict {
       scores[0]!.denied === 0
         ? `all ${plural(sent, 'request')} allowed`
         : `${count(scores[0]!.allowed)} of ${count(sent)} allowed`;
-    const waits = scores.some(({ delayed }) => delayed > 0) ? ' Shaping lets some of them wait.' : '';
+    const waits = scores.some(({ delayed }) => delayed > 0) ? ' Shaping makes some of them wait.' : '';
     return {
       text: `All ${scores.length} agree so far: ${how}.${waits}`,
       suggestion: scores[0]!.denied === 0 ? burst(lab) : burstAcrossEdge(lab),

@@ -26,21 +26,21 @@ const FLAGS = {
 
 export const backtestCommand: Command = {
   name: 'backtest',
-  summary: 'Says whom a limit would have hit, from an access log.',
+  summary: 'Shows which clients a limit would have denied, from an access log.',
   help: `Usage: sluice backtest FILE... --policy 'ALGORITHM NAME=VALUE ...' [--policy ...] [--key KEY]
        sluice backtest FILE... --config PATH
 
 ${LOG_HELP}
-  --policy TEXT    a policy, such as 'token-bucket capacity=100 refillRate=10/s'; may be repeated, each is tried alone, in one pass
-  --config PATH    policies, rules, plans, keys and costs as sluice serve applies them; --key is then only who is counted as a client
-  --html FILE      a report as one page that opens without a network
-  --denied FILE    every line that would have been denied, as JSON with policy and retryAfter
-  --fail-if TEXT   ends with 1 when this holds for any policy: 'clients-denied > 0.1%'; may be repeated. Names are
+  --policy TEXT    a policy, such as 'token-bucket capacity=100 refillRate=10/s'; may be repeated; each is tried by itself, all in one pass
+  --config PATH    policies, rules, plans, keys and costs, as sluice serve applies them; --key then only says what identifies a client in the report
+  --html FILE      writes a report: one HTML page that works offline
+  --denied FILE    writes every line that would have been denied, as JSON with policy and retryAfter
+  --fail-if TEXT   exits with code 1 if this is true for any policy: 'clients-denied > 0.1%'; may be repeated. Names are
                    ${Object.keys(MEASURES).join(', ')}
-  --no-bounds      does not work out what a log of whole seconds cannot tell
+  --no-bounds      skips the bounds for what a log of whole seconds cannot tell
 
-Ctrl-C ends the reading and shows what was found until then. A limit on concurrent requests cannot be tried: a log says when
-requests came, not which of them were there at the same time.
+Ctrl-C stops reading and shows what was found so far. You cannot try a limit on concurrent requests: a log says when requests
+came, not which of them ran at the same time.
 
 Examples:
   sluice backtest access.log.gz --policy 'token-bucket capacity=100 refillRate=10/s'
@@ -76,8 +76,7 @@ async function configOf(flags: Arguments, { environment }: Terminal): Promise<Co
   const paths = flags.texts('config');
   if (paths.length === 0) return undefined;
   const { config } = await loadConfig(paths, environment);
-  if (config.rules.length === 0)
-    throw new UsageError('--config: it has no rules, so nothing of a log is limited by it');
+  if (config.rules.length === 0) throw new UsageError('--config: it has no rules, so it limits no line of a log');
   return new ConfigScenario(config);
 }
 

@@ -13,12 +13,12 @@ export const checkCommand: Command = {
   summary: 'Checks config files and shows every problem with file, line and path.',
   help: `Usage: sluice check PATH... [--json]
 
-A path is a file, or a folder of *.yaml and *.yml. All of them are one config, as for sluice serve with a --config for each: rules of one
-may name policies of another, and the same policy in two of them is a problem.
+A path is a file, or a folder of *.yaml and *.yml. All of them form one config, as when sluice serve gets a --config for each: the
+rules of one file may name policies of another, and a policy that is in two files is a problem.
 
   --json  the files and problems as JSON
 
-Exit code 0 when all files are right, 1 when there are problems.
+Exit code 0 when all files are valid, 1 when there are problems.
 
 Examples:
   sluice check policies.yaml

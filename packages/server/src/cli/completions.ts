@@ -7,7 +7,7 @@ const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 export const completionsCommand: Command = {
   name: 'completions',
-  summary: 'Prints what bash, zsh or fish needs to complete this command.',
+  summary: 'Prints the script that completes sluice commands in bash, zsh or fish.',
   help: `Usage: sluice completions bash|zsh|fish
 
 Examples:

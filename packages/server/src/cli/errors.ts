@@ -11,7 +11,7 @@ export const errorsCommand: Command = {
   summary: 'Lists the error codes, or prints the page of one: cause and cure.',
   help: `Usage: sluice errors [CODE] [--json]
 
-  CODE    such as SLUICE_TIMEOUT, or only TIMEOUT; without it all codes are listed
+  CODE    such as SLUICE_TIMEOUT, or only TIMEOUT; without it, lists all codes
   --json  the list, or the page, as JSON
 
 Examples:
@@ -47,7 +47,7 @@ function folder(): string {
 /** In the order of the list that stands beside the pages. */
 async function readCodes(): Promise<readonly Code[]> {
   const pages = await readdir(folder()).catch((error: Error) => {
-    throw new Error(`the pages are not there: ${error.message}. In a clone, npm run build puts them there.`);
+    throw new Error(`the pages are missing: ${error.message}. In a clone, npm run build makes them.`);
   });
   const list = await readFile(join(folder(), 'README.md'), 'utf8');
   const rows = [...list.matchAll(/^\| \[(SLUICE_\w+)\]\([^)]*\) \| (.*) \|$/gm)];

@@ -20,20 +20,20 @@ const ACTIONS = ['list', 'exempt', 'deny', 'override', 'remove'] as const;
 
 export const exceptionsCommand: Command = {
   name: 'exceptions',
-  summary: 'Lists and changes who is exempt, denied or has other numbers, on all servers of a store.',
+  summary: 'Lists and changes which keys are exempt, denied or have other numbers, on all servers of a store.',
   help: `Usage: sluice exceptions [list [KEY]]
        sluice exceptions exempt|deny SUBJECT [--for TIME | --until MOMENT] [--reason TEXT]
        sluice exceptions override SUBJECT NAME=NUMBER ... [--policy NAME] [--for TIME | --until MOMENT] [--reason TEXT]
        sluice exceptions remove SUBJECT
 
-SUBJECT is KEY, --prefix TEXT (all keys that begin so), or --network CIDR (all keys that are addresses of it).
-Every server sees a change within a second. Without --for and --until it has no end.
+SUBJECT is KEY, --prefix TEXT (all keys that begin with TEXT), or --network CIDR (all keys that are addresses in it).
+Every server sees a change within a second. Without --for and --until an exception does not expire.
 
-  --prefix TEXT    all keys that begin so, instead of KEY
-  --network CIDR   all keys that are addresses of it, instead of KEY
-  --for TIME       how long it holds, such as 1h
+  --prefix TEXT    all keys that begin with TEXT, instead of KEY
+  --network CIDR   all keys that are addresses in this network, instead of KEY
+  --for TIME       how long it applies, such as 1h
   --until MOMENT   when it ends, such as 2027-01-31
-  --reason TEXT    why, for whoever reads the list
+  --reason TEXT    why, for people who read the list
   --policy NAME    override only this policy
 ${SERVER_HELP}
   --json           the whole answer as JSON

@@ -12,16 +12,16 @@ import { EXIT, type Terminal, UsageError } from './terminal.ts';
 
 export const explainCommand: Command = {
   name: 'explain',
-  summary: 'Says which rules of a config match a request, and why.',
+  summary: 'Shows which rules of a config match a request, and why.',
   help: `Usage: sluice explain PATH... --request 'METHOD /path' [--header NAME:VALUE]... [--ip ADDRESS] [--json]
        sluice explain PATH... --domain NAME --descriptor KEY=VALUE,...
 
-  PATH           a file or folder of the config; several are one config
+  PATH           a file or folder of the config; several form one config
   --request      the request, such as 'GET /users/42'
-  --header       a header of it; may be repeated
+  --header       a header of the request; may be repeated
   --ip           the address it comes from; 127.0.0.1 by default
   --json         the answer as JSON
-  --domain       of a file for Envoy: the domain
+  --domain       the domain, for a config file of Envoy
   --descriptor   what Envoy asks about; may be repeated
 
 Examples:

@@ -19,7 +19,7 @@ export function greetingText({ url, grpc, store, config, hasLab }: Greeting): st
   });
   const domains = [...(envoy?.values() ?? [])].map(({ name, file }) => `  the domain ${name} of ${file}`);
   const limits =
-    named.length + domains.length === 0 ? ['  policies that come along with requests (no --config)'] : named;
+    named.length + domains.length === 0 ? ['  inline policies only, each sent with its request (no --config)'] : named;
   return [
     `Sluice listens on ${url}, its state is ${store}. It limits:`,
     ...limits,

@@ -16,7 +16,8 @@ Examples:
 
 const settleCommand: Command = {
   name: 'settle',
-  summary: 'Says what a hold really used; the rest comes back. Exit code 1 when it was settled, or too late.',
+  summary:
+    'Settles a hold with the units that were really used, and gives the rest back. Exit code 1 when it was settled before, or too late.',
   help: SETTLE_HELP,
   flags: flagsBeside(['actual', 'max-debt']),
   async run(flags, terminal) {
@@ -54,7 +55,7 @@ export const HOLD_COMMANDS: readonly Command[] = [
     summary: 'Spends an estimate, and prints the hold to settle. Exit code 0 for yes, 1 for no.',
     usage: '[--cost 1] [--ttl 60s] ',
     own: ['cost', 'ttl'],
-    ownHelp: [costHelp('reserve'), '  --ttl TIME       for how long it can be settled, up to 1h; 60s by default'].join(
+    ownHelp: [costHelp('reserve'), '  --ttl TIME       how long it can be settled, up to 1h; 60s by default'].join(
       '\n',
     ),
     examples: [

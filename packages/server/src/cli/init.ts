@@ -25,17 +25,17 @@ type Answers = Readonly<Record<(typeof QUESTIONS)[number][0], string>>;
 
 export const initCommand: Command = {
   name: 'init',
-  summary: 'Writes a commented policies.yaml to begin with.',
+  summary: 'Writes a commented policies.yaml to start from.',
   help: `Usage: sluice init [FILE] [--limit 100] [--window 1m] [--key ip] [--proxies 0] [--yes]
 
-  FILE           policies.yaml by default. A file that is there is never overwritten
+  FILE           policies.yaml by default. An existing file is never overwritten
   --limit N      how many requests one client may send in a window; 100 by default
   --window TIME  how long the window is; 1m by default
   --key KEY      what tells clients apart: ip, header:NAME, 'header:x-api-key | ip'; ip by default
   --proxies N    how many proxies stand in front of your service; 0 by default
-  --yes          asks nothing
+  --yes          asks no questions
 
-On a terminal it asks for what the flags do not say. In a pipe, a script or CI it asks nothing and takes the defaults.
+On a terminal it asks for what the flags do not say. In a pipe, a script or CI it asks no questions and uses the defaults.
 
 Examples:
   sluice init
@@ -54,7 +54,7 @@ Examples:
     if (problem !== undefined) throw new UsageError(`${problem.path}: ${problem.message}`);
     await writeFile(file, text, { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
-      throw new UsageError(`${file} is there already, and is not overwritten. Name another one: sluice init FILE`);
+      throw new UsageError(`${file} exists and is not overwritten. Name another file: sluice init FILE`);
     });
     terminal.out(
       `${painter(terminal.colors?.out).good('done:')} ${file} limits each client to ${limit} in ${answers.window}.\n` +

@@ -18,19 +18,19 @@ const FLAGS = {
 
 export const inspectCommand: Command = {
   name: 'inspect',
-  summary: 'Decodes what Redis holds of a key: state, block, expiry, memory. Exit code 1 when there is nothing.',
+  summary: 'Decodes what Redis holds for a key: state, block, expiry, memory. Exit code 1 when there is nothing.',
   help: `Usage: sluice inspect KEY --redis ADDRESS [--policy NAME]... [--config PATH]... [--json]
 
-Reads and decodes every state of the key, of whatever algorithm, and changes nothing. It looks for them with SCAN, through all keys of the
-server; with --policy and --config it knows their names and does not.
+Reads and decodes every state of the key, of any algorithm, and changes nothing. It finds the states with SCAN, over all keys of the
+server. With --policy and --config it knows their names and needs no SCAN.
 
   --redis ADDRESS     as for sluice serve (SLUICE_REDIS, or else REDIS_URL)
   --policy NAME       only this policy; may be repeated
-  --config PATH       the numbers of the policies: then it says also how much is left (SLUICE_CONFIG)
+  --config PATH       the numbers of the policies, to show also how much is left (SLUICE_CONFIG)
 ${REDIS_HELP}
   --json              everything as JSON, with each entry of a log and the raw value in base64
 
-Exit codes: 0 there is a state, 1 there is none: nothing is spent, 2 wrong usage, 3 failed.
+Exit codes: 0 there is a state, 1 there is none (nothing is spent), 2 wrong usage, 3 failed.
 
 Examples:
   sluice inspect user:42 --redis redis://localhost:6379

@@ -22,14 +22,14 @@ export const LOG_FLAGS = {
 export const LOG_HELP = `  FILE             an access log, a folder of them, or - for standard input; plain or gzip; several are merged by time
   --format NAME    combined, common, vhost, traefik, traefik-json, caddy, envoy, istio, envoy-json, haproxy, alb, cloudfront, cloudflare,
                    sluice, json, csv, or the log_format of your server: '$remote_addr [$time_local] "$request" $http_x_api_key'.
-                   Without it the format is recognised from the first lines
+                   By default the first lines tell the format
   --field NAME=X   what a field is called in the log: time=TIMESTAMP, ip=client.address; may be repeated
   --where NAME=X   only lines whose field has this value: policy=api, method=POST; may be repeated
-  --key KEY        who is a client: ip (default; of a recording of Sluice its key), user, host, route, everyone or field:NAME; 'ip + route' is one client for each
-                   pair, 'user | ip' takes the first that a line has
-  --cost FIELDS    the cost of a request: a field, or several with + between; without it every request costs 1
-  --window TIME    how late a line may come in the log; 5m by default. Later ones are counted
-  --workers N      threads that read lines; one for each core by default, at most 4, for files above 64 MB
+  --key KEY        what identifies a client: ip (the default; for a recording of Sluice, its key), user, host, route, everyone or field:NAME;
+                   'ip + route' is one client per pair, 'user | ip' takes the first that a line has
+  --cost FIELDS    the cost of a request: a field, or several joined with +; by default every request costs 1
+  --window TIME    how far out of order a line may be; 5m by default. The answer says how many lines were later
+  --workers N      threads that read lines; by default one per core, at most 4, for files above 64 MB
   --json           the whole answer as JSON`;
 
 /** Below this a thread takes longer to start than to read it all. */

@@ -36,7 +36,7 @@ function permitCommand(
 export const PERMIT_COMMANDS: readonly Command[] = [
   verbCommand({
     name: 'enter',
-    summary: 'Takes a place, and prints the permit. Exit code 0 for yes, 1 for no.',
+    summary: 'Takes a place under a concurrency limit and prints the permit. Exit code 0 for yes, 1 for no.',
     usage: '[--cost 1] ',
     own: ['cost'],
     ownHelp: '  --cost N         places to take; 1 by default. NAME=N,NAME=N for each policy by its name',
@@ -49,7 +49,7 @@ export const PERMIT_COMMANDS: readonly Command[] = [
   permitCommand('release', 'Gives a place back.', 'sluice release "$permit"', (isDone) =>
     isDone ? 'done: the place is free' : 'nothing to release: the permit was released, or its ttl is over',
   ),
-  permitCommand('extend', 'Keeps a permit for a whole ttl from now on.', 'sluice extend "$permit"', (isDone) =>
+  permitCommand('extend', 'Extends a permit by a whole ttl from now.', 'sluice extend "$permit"', (isDone) =>
     isDone ? 'done: held for another ttl' : 'lost: the permit was released, or its ttl is over',
   ),
 ];

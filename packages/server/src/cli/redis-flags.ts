@@ -16,8 +16,8 @@ export const REDIS_FLAGS = {
 } as const satisfies Flags;
 
 export const REDIS_HELP = `  --redis-password, --redis-sentinel-password   instead of one in the address (SLUICE_REDIS_PASSWORD, ...)
-  --redis-ca, --redis-cert, --redis-key         files in PEM for rediss:// (SLUICE_REDIS_CA, ...)
-  --prefix TEXT       what goes before every key on Redis; sluice by default (SLUICE_PREFIX)
+  --redis-ca, --redis-cert, --redis-key         PEM files for rediss:// (SLUICE_REDIS_CA, ...)
+  --prefix TEXT       the prefix of every key on Redis; sluice by default (SLUICE_PREFIX)
   --hash-keys         Redis holds a SHA-256 of each key instead of the key (SLUICE_HASH_KEYS)`;
 
 export interface RedisTarget extends RedisConnection {

@@ -58,14 +58,14 @@ export function headText({ logs, lines, badLines, isInterrupted, window, notes }
   const out = logs.length === 0 ? [] : [`${from}: ${formats}, ${count(lines.lines)} lines${skipped}`];
   out.push(...notes.slice(0, MOST_NOTES).map(printable));
   if (notes.length > MOST_NOTES) out.push(`And ${notes.length - MOST_NOTES} more files; --json lists them.`);
-  if (isInterrupted) out.push('Interrupted: this is what was read until then.');
+  if (isInterrupted) out.push('Interrupted: this covers what was read so far.');
   if (lines.bad > 0) out.push(`${plural(lines.bad, 'line')} could not be read. The first of them:`);
   for (const { file, line, reason, text } of badLines) {
     out.push(`  ${file}:${line}: ${reason}: ${shortened(printable(text), 90)}`);
   }
   if (lines.late > 0) {
     out.push(
-      `${count(lines.late)} lines came more than ${roughTime(window)} late, and count at the time of the line before them. --window takes more.`,
+      `${count(lines.late)} lines came more than ${roughTime(window)} late and are counted at the time of the line before them. Raise --window to sort them.`,
     );
   }
   return out;

@@ -9,8 +9,8 @@ export const schemaCommand: Command = {
   summary: 'Prints the JSON schema of config files, for editors.',
   help: `Usage: sluice schema [--envoy]
 
-  --envoy  of files for Envoy, those with a domain
-  --json   for scripts that say it everywhere; a schema is JSON anyway
+  --envoy  the schema of config files for Envoy, which have a domain
+  --json   changes nothing, because a schema is JSON; for scripts that always pass it
 
 Examples:
   sluice schema > policies.schema.json

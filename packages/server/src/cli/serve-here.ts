@@ -130,7 +130,7 @@ const LISTEN_ERRORS: Readonly<Record<string, (options: ServeOptions) => string>>
     socket !== undefined
       ? `The socket ${socket} is taken by another program (EADDRINUSE). Choose another path with --socket.`
       : `Port ${port} of ${host} is taken by another program (EADDRINUSE). Choose another one with --port, or 0 for any that is free.`,
-  EACCES: ({ port }) => `Port ${port} needs the rights of root (EACCES). Choose one above 1023 with --port.`,
+  EACCES: ({ port }) => `Port ${port} needs root privileges (EACCES). Choose one above 1023 with --port.`,
   EADDRNOTAVAIL: ({ host }) => `This machine has no address ${host} (EADDRNOTAVAIL). Choose another one with --host.`,
   ENOTFOUND: ({ host }) =>
     `The host name ${host} is not known (ENOTFOUND). Choose an address of this machine with --host.`,

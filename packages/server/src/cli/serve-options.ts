@@ -158,7 +158,7 @@ function readRecord(flags: Arguments): RecordOptions | undefined {
   const besides = ['record-size', 'record-files', 'record-keys'].find((flag) => flags.text(flag) !== undefined);
   if (file === undefined) {
     if (besides === undefined) return undefined;
-    throw new UsageError(`--${besides}: expected --record FILE beside it, got none`);
+    throw new UsageError(`--${besides}: expected --record FILE as well, got none`);
   }
   return {
     file,
@@ -179,7 +179,7 @@ function readTraces(flags: Arguments, environment: Terminal['environment']): Tra
 function readStatsd(flags: Arguments): StatsdSettings | undefined {
   const [address, tags] = [flags.text('statsd'), flags.has('statsd-tags')];
   if (address === undefined) {
-    if (tags) throw new UsageError('--statsd-tags: expected --statsd HOST:PORT beside it, got none');
+    if (tags) throw new UsageError('--statsd-tags: expected --statsd HOST:PORT as well, got none');
     return undefined;
   }
   try {
@@ -249,7 +249,7 @@ function readProtection(
   }
   const protect = oneOf('protect', flags.text('protect'), SERVE_FLAGS.protect.values);
   if (protect !== undefined && token === undefined) {
-    throw new UsageError(`--protect ${protect}: expected --token beside it, got none`);
+    throw new UsageError(`--protect ${protect}: expected --token as well, got none`);
   }
   return { token, protect };
 }

@@ -24,61 +24,63 @@ export const serveCommand: Command = {
   summary: 'Serves limits over HTTP, and over gRPC to Envoy.',
   help: `Usage: sluice serve [--config FILE]... [--redis ADDRESS] [--port 8080] [--grpc-port 8081] [--host 127.0.0.1]
 
-  --config PATH       policies and rules: a file, or a folder of *.yaml; may be repeated, and all of them are one config;
-                      read again when they change (SLUICE_CONFIG, several as in PATH)
-  --redis ADDRESS     where the state is kept; without it, in this process (SLUICE_REDIS, or else REDIS_URL)
+  --config PATH       policies and rules: a file, or a folder of *.yaml; may be repeated, and all of them form one config;
+                      read again when they change (SLUICE_CONFIG; separate several as in PATH)
+  --redis ADDRESS     where to keep the state; by default in this process (SLUICE_REDIS, or else REDIS_URL)
                         memory                                           in this process, whatever REDIS_URL says
                         redis://user:password@host:6379/0                one server; rediss:// with TLS
                         redis+cluster://one:6379,two:6379                a cluster, by some of its nodes
-                        redis+sentinel://one:26379,two:26379/name        the master that sentinels know by this name
+                        redis+sentinel://one:26379,two:26379/name        the master that the sentinels know by this name
 ${REDIS_HELP}
-  --require-redis     ends with 3 when Redis has not answered after 5 s; without it, the server waits for Redis and is not
-                      ready (/readyz is 503) until it has answered once (SLUICE_REQUIRE_REDIS)
-  --deadline TIME     the longest that an answer of Redis may take; 2s by default, and 15ms for those who ask over gRPC
-                      and wait less than 300ms themselves, as Envoy. A Redis that says nothing at all for 250ms counts
-                      as away (SLUICE_DEADLINE)
-  --fallback WHO      who answers when Redis does not: local (this process), allow or deny; local by default (SLUICE_FALLBACK)
-  --max-keys N        how many states this process keeps at most, without Redis; a million by default (SLUICE_MAX_KEYS)
+  --require-redis     exits with code 3 if Redis does not answer within 5 s; without this flag, the server waits for Redis and
+                      is not ready (/readyz is 503) until Redis has answered once (SLUICE_REQUIRE_REDIS)
+  --deadline TIME     how long to wait for an answer of Redis; 2s by default, and 15ms for gRPC clients that wait less than
+                      300ms themselves, such as Envoy. Redis counts as away when no answer at all has come for 250ms
+                      (SLUICE_DEADLINE)
+  --fallback WHO      who answers when Redis does not: local (this process), allow (fail open) or deny (fail closed);
+                      local by default (SLUICE_FALLBACK)
+  --max-keys N        the most states this process keeps, without Redis; a million by default (SLUICE_MAX_KEYS)
   --port, --host      where to listen; 8080 on 127.0.0.1 by default (SLUICE_PORT, SLUICE_HOST)
-  --allowed-hosts NAMES   under which names it may be asked, besides addresses, localhost and names without a dot: a name, *.NAME
-                      or *, with commas between; with TLS any (SLUICE_ALLOWED_HOSTS)
-  --grpc-port         where Envoy asks; 8081 by default as soon as a file has a domain, else not at all (SLUICE_GRPC_PORT)
-  --socket PATH, --grpc-socket PATH   Unix sockets in place of the ports (SLUICE_SOCKET, SLUICE_GRPC_SOCKET)
-  --grpc-max-connection-age TIME, --grpc-max-connection-age-grace TIME   after what time a connection of gRPC is told to
-                      go elsewhere, give or take a tenth, and how long what is under way may take then: so that clients
-                      find new servers behind a balancer; 24h and 1m by default (SLUICE_GRPC_MAX_CONNECTION_AGE,
+  --allowed-hosts NAMES   host names that requests may use, besides addresses, localhost and names without a dot: NAME, *.NAME
+                      or *, separated by commas; with TLS all names are allowed (SLUICE_ALLOWED_HOSTS)
+  --grpc-port         the port for Envoy; 8081 by default when a file has a domain, otherwise none (SLUICE_GRPC_PORT)
+  --socket PATH, --grpc-socket PATH   Unix sockets instead of the ports (SLUICE_SOCKET, SLUICE_GRPC_SOCKET)
+  --grpc-max-connection-age TIME, --grpc-max-connection-age-grace TIME   when a gRPC connection is closed, give or
+                      take a tenth, and how long the calls under way may still take then, so that clients find new
+                      servers behind a load balancer; 24h and 1m by default (SLUICE_GRPC_MAX_CONNECTION_AGE,
                       SLUICE_GRPC_MAX_CONNECTION_AGE_GRACE)
-  --grpc-max-concurrent-requests N   calls that a process answers at a time; further ones get RESOURCE_EXHAUSTED; as many
-                      as come by default (SLUICE_GRPC_MAX_CONCURRENT_REQUESTS)
-  --tls-cert, --tls-key   files in PEM: both ports speak TLS then; read again when they change (SLUICE_TLS_CERT, SLUICE_TLS_KEY)
-  --tls-client-ca FILE    only clients with a certificate of this authority are let in (SLUICE_TLS_CLIENT_CA)
-  --envoy-denied HOW  what a request of Envoy costs that is denied: free, or spend as with envoyproxy/ratelimit;
+  --grpc-max-concurrent-requests N   the most calls that a process answers at the same time; more get
+                      RESOURCE_EXHAUSTED; no limit by default (SLUICE_GRPC_MAX_CONCURRENT_REQUESTS)
+  --tls-cert, --tls-key   PEM files, to serve both ports over TLS; read again when they change (SLUICE_TLS_CERT, SLUICE_TLS_KEY)
+  --tls-client-ca FILE    accepts only clients with a certificate of this authority (SLUICE_TLS_CLIENT_CA)
+  --envoy-denied HOW  what a denied request of Envoy costs: free (nothing), or spend, as with envoyproxy/ratelimit;
                       free by default (SLUICE_ENVOY_DENIED)
-  --envoy-negative-hits WHO  who may give hits back with is_negative_hits: token (with --token, whoever has it, as for refund;
-                      without, everyone), allow (everyone who may ask) or refuse; token by default (SLUICE_ENVOY_NEGATIVE_HITS)
-  --token SECRET      a bearer token; better in the environment, where others do not see it (SLUICE_TOKEN)
+  --envoy-negative-hits WHO  who may give hits back with is_negative_hits: token (with --token, clients that send it, as for
+                      refund; without --token, everyone), allow (everyone who may ask) or refuse (nobody); token by
+                      default (SLUICE_ENVOY_NEGATIVE_HITS)
+  --token SECRET      a bearer token; safer in the environment, where other users do not see it (SLUICE_TOKEN)
   --protect WHAT      what needs the token: changes (refund, penalize, reset, block, unblock; and /v1/live and /v1/history,
-                      which show what others do),
-                      or everything but health checks and the page of the lab; changes by default (SLUICE_PROTECT)
-  --workers N         how many processes answer on the port: a number, or auto, one for each core, at most 8. Auto by default on
-                      Redis; without Redis there is one (SLUICE_WORKERS)
-  --log-requests      a line in the log for each request (SLUICE_LOG_REQUESTS)
-  --log-keys          keys of exceptions may stand in the log (SLUICE_LOG_KEYS)
-  --record FILE       writes every attempt to a file that sluice backtest reads: time, policy, key, cost (SLUICE_RECORD). When it is full,
-                      it goes to FILE.1, and so on
-  --record-size MB, --record-files N   how large a file gets, and how many older ones are kept; 100 and 4 by default
+                      which show the keys of others), or everything except health checks and the page of the lab;
+                      changes by default (SLUICE_PROTECT)
+  --workers N         how many processes answer on the port: a number, or auto: one per core, at most 8. The default is auto
+                      with Redis and 1 without (SLUICE_WORKERS)
+  --log-requests      logs a line for each request (SLUICE_LOG_REQUESTS)
+  --log-keys          allows keys of exceptions in the log (SLUICE_LOG_KEYS)
+  --record FILE       writes every attempt (time, policy, key, cost) to a file that sluice backtest reads; a full file is
+                      renamed to FILE.1, and so on (SLUICE_RECORD)
+  --record-size MB, --record-files N   the largest size of a file, and how many older files to keep; 100 and 4 by default
                       (SLUICE_RECORD_SIZE, SLUICE_RECORD_FILES)
-  --record-keys HOW   plain, or hash: keys are not readable then; plain by default (SLUICE_RECORD_KEYS)
-  --otlp URL          sends traces to a collector of OpenTelemetry, as OTLP over HTTP: http://localhost:4318. The variables
+  --record-keys HOW   plain, or hash, so that nobody can read the keys; plain by default (SLUICE_RECORD_KEYS)
+  --otlp URL          sends traces to an OpenTelemetry collector, as OTLP over HTTP: http://localhost:4318. The variables
                       OTEL_EXPORTER_OTLP_*, OTEL_TRACES_SAMPLER, OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES and OTEL_BSP_*
-                      hold (OTEL_EXPORTER_OTLP_ENDPOINT)
+                      apply (OTEL_EXPORTER_OTLP_ENDPOINT)
   --statsd HOST:PORT  sends counts to statsd over UDP every second (SLUICE_STATSD)
-  --statsd-tags       with tags as DogStatsD has them, instead of names with everything in them (SLUICE_STATSD_TAGS)
-  --no-lab            without the lab: no page at /, and nothing under /api (SLUICE_NO_LAB)
-  --json              says as JSON where it listens and what it limits
+  --statsd-tags       uses DogStatsD tags instead of long names (SLUICE_STATSD_TAGS)
+  --no-lab            turns the lab off: no page at /, and nothing under /api (SLUICE_NO_LAB)
+  --json              prints as JSON where it listens and what it limits
 
-SIGTERM and SIGINT: takes nothing new, finishes what it has, ends. SIGHUP: reads the config and the certificate now.
-It listens on this machine alone unless --host says otherwise: with --host 0.0.0.0 set a token.
+On SIGTERM and SIGINT it accepts no new requests, finishes those under way and exits. On SIGHUP it reads the config and the
+certificate again. By default it listens on this machine only: set a token before you use --host 0.0.0.0.
 
 Examples:
   sluice serve
@@ -208,11 +210,11 @@ function watchCertificate({ tls, tlsPaths: paths }: ServeOptions, started: Start
       await started.useCertificate(changed);
       metrics.certificateChanged('applied');
       const ends = new Date(certificateEnd(changed) * 1e3).toISOString();
-      log.info('new connections are shown the changed certificate', { ends });
+      log.info('new connections use the changed certificate', { ends });
     },
     onProblem(problem) {
       metrics.certificateChanged('rejected');
-      log.error('the changed certificate is not used, the old one is shown', { problem });
+      log.error('the changed certificate is not used, the old one stays in use', { problem });
     },
   });
 }
@@ -223,7 +225,7 @@ function whatIsOpen({ host, port, token, tls }: ServeOptions): readonly string[]
   if (isLocal || token !== undefined || tls?.clientCa !== undefined) return [];
   return [
     `There is no token: everyone who reaches ${urlHost(host)}:${port} may ask, and may refund, penalize, reset and block any key, and see ` +
-      'the keys of others. Set SLUICE_TOKEN, or see to it that only this machine reaches the port (docker run -p 127.0.0.1:8080:8080).',
+      'the keys of others. Set SLUICE_TOKEN, or make sure that only this machine reaches the port (docker run -p 127.0.0.1:8080:8080).',
   ];
 }
 
@@ -252,7 +254,7 @@ function logChange(log: Log, { policies, rules, envoy }: Config): void {
 }
 
 function logGrpc(log: Log, { opened, problem }: Applied): void {
-  if (opened !== undefined) log.info('Envoy asks over gRPC from now on', { grpc: opened });
+  if (opened !== undefined) log.info('Envoy can now ask over gRPC', { grpc: opened });
   if (problem !== undefined) {
     log.error('Envoy can ask only at /json until the config changes again', { error: problem });
   }
@@ -260,7 +262,7 @@ function logGrpc(log: Log, { opened, problem }: Applied): void {
 
 function refuseConfig(metrics: Metrics, log: Log, problems: readonly string[], where = ''): void {
   metrics.reloaded('rejected');
-  log.error(`the changed config is not used, the old one holds${where}`, { problems });
+  log.error(`the changed config is not used, the old one stays in force${where}`, { problems });
 }
 
 async function ended(watches: readonly Watch[]): Promise<void> {

@@ -23,7 +23,7 @@ function notAnswering(url: string, error: Error): string {
   const cause = error.cause as (Error & { code?: string }) | undefined;
   const { hostname, port } = new URL(url);
   if (cause?.message === 'bad port') {
-    return `${url}: port ${port} belongs to another protocol, so no HTTP client asks there. Let the server listen on another one.`;
+    return `${url}: port ${port} belongs to another protocol, so HTTP clients block it. Let the server listen on another port.`;
   }
   if (cause?.code === 'ECONNREFUSED') return `${url} does not answer: nothing listens there. Is sluice serve running?`;
   if (cause?.code === 'ENOTFOUND') return `${url} does not answer: the host name ${hostname} is not known.`;

@@ -16,15 +16,15 @@ const FLAGS = { ...LOG_FLAGS, keep: { type: 'string' }, rates: { type: 'string' 
 
 export const suggestCommand: Command = {
   name: 'suggest',
-  summary: 'Suggests limits from an access log: those that 99.9 % of clients would never have met.',
+  summary: 'Suggests limits from an access log that would never have denied 99.9 % of the clients.',
   help: `Usage: sluice suggest FILE... [--key KEY] [--keep 99.9%]
 
 ${LOG_HELP}
   --keep SHARE     the share of clients that must never be denied; 99.9% by default
   --rates LIST     the rates of the curve, such as 1/s,2/s,5/s; 24 from 1/h to 5000/s by default
 
-The answer is the burst curve of the log (the capacity that a bucket needs at each rate), the point where it bends, limits for
-windows, and YAML to paste. Each is tried on the same log, and what the first half of the log suggests is tried on the second.
+It prints the burst curve of the log (the capacity that a bucket needs at each rate), the point where it bends, limits for
+windows, and YAML to paste. It tries each limit on the same log, and tries the limits of the first half on the second half.
 
 Examples:
   sluice suggest access.log
@@ -93,7 +93,7 @@ function curveText({ buckets, knee, keep }: SuggestReport): string[] {
   const right = 'right' as const;
   const titles = ['rate', '50 %', '90 %', '99 %', '99.9 %', 'everyone', `keep ${percent(keep)}`];
   return [
-    'Capacity that a bucket needs, by its rate, so that so many clients are never denied',
+    'Capacity that a bucket needs, by its rate, to never deny this share of the clients',
     ...table(
       [...titles.map((title) => ({ title, align: right })), { title: '' }],
       buckets

@@ -19,15 +19,15 @@ export const topCommand: Command = {
   summary: 'Shows live which keys are denied most, decisions by policy, and how fast the store is.',
   help: `Usage: sluice top [--server URL] [--seconds 10] [--every 1] [--once] [--json]
 
-Draws until Ctrl-C. Where the output is no terminal, it writes a line each time instead.
+Draws until you press Ctrl-C. When the output is not a terminal, it writes a line each time instead.
 
 ${SERVER_HELP}
   --seconds N      how far back the numbers go, 1 to 60; 10 by default
-  --every N        seconds between two looks; 1 by default
-  --once           one look, and out
-  --json           each look as a line of JSON, as GET /v1/live has it
+  --every N        seconds between updates; 1 by default
+  --once           prints once and exits
+  --json           each update as a line of JSON, as GET /v1/live returns it
 
-Exit codes: 0 ended by Ctrl-C or --once, 2 wrong usage, 3 the server did not answer the first time.
+Exit codes: 0 ended by Ctrl-C or --once, 2 wrong usage, 3 the first request failed.
 
 Examples:
   sluice top

@@ -35,14 +35,14 @@ export function flagsBeside(own: readonly string[]): Flags {
   return { ...Object.fromEntries(own.map((flag) => [flag, OWN_FLAGS[flag]!])), ...TARGET_FLAGS };
 }
 
-export const TARGET_HELP = `  --policy NAME    a policy of the config, or a whole one as JSON; may be repeated: all or nothing
-  --plan NAME      which numbers of a configured policy hold
+export const TARGET_HELP = `  --policy NAME    a policy of the config, or an inline policy as JSON; may be repeated: all or nothing
+  --plan NAME      which numbers of a configured policy apply
 ${SERVER_HELP}
   --json           the whole answer as JSON
 
-Instead of a server, straight on Redis:
-  --redis ADDRESS  as for sluice serve; policies by name then need --config (with --config also SLUICE_REDIS, or else REDIS_URL)
-  --config PATH    a file or folder where --redis has the policies from; may be repeated
+To work directly on Redis, without a server:
+  --redis ADDRESS  as for sluice serve; to name policies you need --config (with --config also SLUICE_REDIS, or else REDIS_URL)
+  --config PATH    a file or folder with the policies for --redis; may be repeated
 ${REDIS_HELP}
 
 Exit codes: 0 yes or done, 1 no, 2 wrong usage, 3 failed.`;
@@ -199,14 +199,14 @@ function momentText(at: number): string {
 export const VERB_COMMANDS: readonly Command[] = [
   verbCommand({
     name: 'attempt',
-    summary: 'May this key spend now? Exit code 0 for yes, 1 for no.',
+    summary: 'Checks whether this key may spend now, and spends. Exit code 0 for yes, 1 for no.',
     usage: '[--cost 1] [--id ID] ',
     own: ['cost', 'id', 'ttl'],
     ownHelp: [
       `${costHelp('spend')};`,
       '                   most=100,least=1 takes as much as there is',
       '  --id ID          tells a retry from a new attempt: a retry is allowed and spends nothing',
-      '  --ttl TIME       for how long an id is remembered; 10m by default',
+      '  --ttl TIME       how long an id is remembered; 10m by default',
     ].join('\n'),
     examples: [
       'sluice attempt user:42 --policy api',
@@ -220,7 +220,7 @@ export const VERB_COMMANDS: readonly Command[] = [
   }),
   verbCommand({
     name: 'peek',
-    summary: 'What an attempt would be told; nothing is spent. Exit codes as for attempt.',
+    summary: 'Shows what an attempt would get; spends nothing. Exit codes as for attempt.',
     usage: '[--cost 1] ',
     own: ['cost'],
     ownHelp: costHelp('ask for'),
@@ -229,7 +229,7 @@ export const VERB_COMMANDS: readonly Command[] = [
   }),
   verbCommand({
     name: 'refund',
-    summary: 'Gives units back, those that were spent last.',
+    summary: 'Gives back units, those that were spent last.',
     usage: '[--cost 1] ',
     own: ['cost'],
     ownHelp: costHelp('give back'),
@@ -241,7 +241,7 @@ export const VERB_COMMANDS: readonly Command[] = [
   }),
   verbCommand({
     name: 'penalize',
-    summary: 'Spends units whether they fit or not, down to nothing.',
+    summary: 'Spends units even if fewer are left, down to zero.',
     usage: '[--cost 1] ',
     own: ['cost'],
     ownHelp: costHelp('take'),
@@ -253,19 +253,19 @@ export const VERB_COMMANDS: readonly Command[] = [
   }),
   verbCommand({
     name: 'history',
-    summary: 'Lists when a sliding window log allowed what.',
+    summary: 'Lists the attempts that a sliding window log has allowed, and when.',
     usage: '[--limit 100] [--after TIME] ',
     own: ['limit', 'after'],
     ownHelp: [
-      '  --limit N        entries at most, up to 1000; 100 by default',
-      '  --after TIME     only later ones: Unix time in seconds, as the last line of the page before has it',
+      '  --limit N        the most entries to list, up to 1000; 100 by default',
+      '  --after TIME     only later entries: Unix time in seconds, as in the last line of the previous page',
     ].join('\n'),
     examples: ['sluice history user:42 --policy login', 'sluice history user:42 --policy login --limit 1000 --json'],
     say: sayHistory,
   }),
   verbCommand({
     name: 'reset',
-    summary: 'Forgets what a key has spent, and its block.',
+    summary: 'Resets a key: forgets what it has spent, and its block.',
     usage: '',
     own: [],
     examples: ['sluice reset user:42 --policy api --policy daily'],
@@ -273,7 +273,7 @@ export const VERB_COMMANDS: readonly Command[] = [
   }),
   verbCommand({
     name: 'block',
-    summary: 'Denies a key everything for a while.',
+    summary: 'Denies every attempt of a key for a while.',
     usage: '--for TIME ',
     own: ['for'],
     ownHelp: '  --for TIME       how long, such as 10m or 1h',

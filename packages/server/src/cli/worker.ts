@@ -224,7 +224,7 @@ class ServingWorker {
 }
 
 function unavailable(): HttpError {
-  const message = 'The worker that has this does not answer. Whether it has done what was asked is not known.';
+  const message = 'The worker that has this does not answer. It may or may not have done what you asked.';
   return new HttpError(503, 'worker_unavailable', message, { headers: { 'Retry-After': '1' } });
 }
 

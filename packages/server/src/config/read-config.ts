@@ -139,7 +139,7 @@ function onlyOnce<T>(
   read: (value: unknown, source: Source) => T,
 ): T | undefined {
   const [first, ...others] = sources.filter(({ fields }) => fields?.[section] !== undefined);
-  for (const { problems } of others) problems.add([section], `is in ${first!.file} already`);
+  for (const { problems } of others) problems.add([section], `is already in ${first!.file}`);
   return first === undefined ? undefined : read(first.fields![section], first);
 }
 
@@ -152,7 +152,7 @@ function readAllPolicies(sources: readonly Source[], isWhole: boolean): Readonly
   for (const source of meant) {
     source.drafts = readPolicies(source.fields!.policies, source.problems);
     for (const [name, draft] of source.drafts) {
-      if (fileOf.has(name)) source.problems.add(['policies', name], `is in ${fileOf.get(name)} already`);
+      if (fileOf.has(name)) source.problems.add(['policies', name], `is already in ${fileOf.get(name)}`);
       else fileOf.set(name, source.file);
       all.set(name, draft);
     }

@@ -34,7 +34,7 @@ function readOverride(value: unknown, path: Path, { policies, isPolicy }: Overri
   if (draft === undefined) return;
   const policy = withNumbers(draft.data, fields.limits, [...path, 'limits'], problems);
   if (key === undefined || policy === undefined) return;
-  if (draft.overrides.has(key)) problems.add([...path, 'key'], `${kindOf(key)} has an override of ${name} already`);
+  if (draft.overrides.has(key)) problems.add([...path, 'key'], `${kindOf(key)} already has an override of ${name}`);
   draft.overrides.set(key, { key, policy: draft.wrap(policy), until });
 }
 

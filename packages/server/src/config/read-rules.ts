@@ -79,7 +79,7 @@ function readPolicyNames({ policy, policies }: Fields, path: Path, context: Rule
   names.forEach((name, index) => {
     const place = Array.isArray(policy ?? policies) ? [...path, field, index] : [...path, field];
     if (!context.isPolicy(name)) context.problems.add(place, `no such policy: ${JSON.stringify(name)}`);
-    else if (names.indexOf(name) !== index) context.problems.add(place, `${JSON.stringify(name)} is there already`);
+    else if (names.indexOf(name) !== index) context.problems.add(place, `${JSON.stringify(name)} is listed twice`);
   });
   return names;
 }

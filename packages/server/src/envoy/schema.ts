@@ -41,7 +41,7 @@ const RATE_LIMIT: Schema = {
       description: 'Names of limits that do not hold in a request in which this one does.',
     },
     algorithm: { enum: OF_NUMBERS_ALONE, description: 'An addition of Sluice. Default: fixed-window.' },
-    capacity: { ...whole(1), description: 'An addition of Sluice: how many may come at once.' },
+    capacity: { ...whole(1), description: 'An addition of Sluice: how many requests may come at the same time.' },
     burst: { ...whole(1), description: 'Another word for capacity.' },
     period: {
       type: 'string',

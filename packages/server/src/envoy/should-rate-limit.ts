@@ -36,7 +36,7 @@ export async function shouldRateLimit(request: RateLimitRequest, context: EnvoyC
 async function decide(request: RateLimitRequest, context: EnvoyContext): Promise<RateLimitResponse> {
   const { settings, stats } = context;
   if (settings.negativeHits === 'refuse' && givesBack(request)) {
-    throw new ServiceError('this server refuses is_negative_hits (--envoy-negative-hits refuse)');
+    throw new ServiceError('this server does not accept is_negative_hits (--envoy-negative-hits refuse)');
   }
   const domain = domainFor(request, context);
   const found = domain === undefined ? [] : withoutReplaced(request.descriptors.map((item) => matchOf(domain, item)));

@@ -78,7 +78,7 @@ function post(summary: string, body: Schema, answer: Schema, more: Schema = {}):
       security: [{}, { token: [] }],
       requestBody: { required: false, content: content(body) },
       responses: {
-        200: { description: 'The answer, also when it is no.', content: content(answer) },
+        200: { description: 'The answer, also when the request is denied.', content: content(answer) },
         '4XX': FAILURE,
         '5XX': FAILURE,
       },
@@ -96,7 +96,7 @@ const COUNT: Schema = { type: 'integer', minimum: 1, maximum: MAX_COUNT, default
 
 export const LAB_PATHS: Paths = {
   '/': file('The lab.', ['text/html']),
-  '/assets/{file}': file('What its page is made of.', ['text/javascript', 'text/css', 'image/svg+xml', 'font/woff2'], {
+  '/assets/{file}': file('The assets of the page.', ['text/javascript', 'text/css', 'image/svg+xml', 'font/woff2'], {
     parameters: [parameter('file', 'path', 'Its name, which holds a hash.')],
   }),
   '/api/rate-limit/{algorithm}': post(
@@ -106,7 +106,7 @@ export const LAB_PATHS: Paths = {
     { parameters: [ALGORITHM] },
   ),
   '/api/rate-limit/{algorithm}/burst': post(
-    'Several at once, answered in order.',
+    'Several requests, answered in order.',
     object({ count: COUNT, config: CONFIG }, [], { additionalProperties: false }),
     listOf(DEMO_RESULT),
     { parameters: [ALGORITHM] },

@@ -35,6 +35,6 @@ function parsed(text: string): unknown[] {
 }
 
 function unknownHold(): HttpError {
-  const message = 'hold: expected the hold that reserve gave, as it was. This is none.';
+  const message = 'hold: expected the hold that reserve returned, unchanged. This is not a hold.';
   return new HttpError(404, 'unknown_hold', message, { path: 'hold' });
 }

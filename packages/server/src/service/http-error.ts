@@ -50,7 +50,7 @@ function ofLibrary({ code, kind, path: option, expected, got, sentence }: Sluice
 
 function unavailable(): HttpError {
   const headers = { 'Retry-After': '1' };
-  const message = 'The store does not answer. Whether it has done what was asked is not known.';
+  const message = 'The store does not answer. It may or may not have done what you asked.';
   return new HttpError(503, 'store_unavailable', message, { headers });
 }
 

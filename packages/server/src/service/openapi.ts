@@ -16,7 +16,8 @@ const UNITS: Schema = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_IN
 const COST: Schema = {
   oneOf: [UNITS, { type: 'object', additionalProperties: UNITS, minProperties: 1 }],
   default: 1,
-  description: 'One number for all policies, or one for each by its name: then every policy has to be named.',
+  description:
+    'One number for all policies, or an object with a number for each policy by name. Then name every policy.',
 };
 export const content = (schema: Schema, type = 'application/json'): Schema => ({ [type]: { schema } });
 export const object = (properties: Schema, required: readonly string[], more: Schema = {}): Schema => ({
@@ -30,16 +31,16 @@ const SUBJECT: Schema = {
   key: { type: 'string', minLength: 1, maxLength: MAX_KEY_LENGTH, description: 'Who is limited.' },
   policy: {
     oneOf: [{ type: 'string' }, ref('Policy')],
-    description: 'A configured policy by name, or one that comes along.',
+    description: 'The name of a configured policy, or an inline policy.',
   },
   policies: {
     type: 'array',
     minItems: 1,
     maxItems: MAX_POLICIES,
     items: { oneOf: [{ type: 'string' }, ref('Policy')] },
-    description: 'Several, instead of policy: spends from all of them or from none.',
+    description: 'Several policies, instead of `policy`: the attempt spends from all of them or from none.',
   },
-  plan: { type: 'string', description: 'Which numbers of a configured policy hold.' },
+  plan: { type: 'string', description: 'Which numbers of a configured policy apply.' },
 };
 
 /** One or several, never both, and nothing unknown. */
@@ -59,7 +60,7 @@ const DECISION: Schema = {
   retryAfter: {
     ...NUMBER_OR_NULL,
     description:
-      'Seconds until this same cost would be allowed. Null when allowed, and when denied because it never can be.',
+      'Seconds until the same cost would be allowed. Null when it is allowed, and when it can never be allowed.',
   },
   resetAfter: { ...NUMBER, description: 'Seconds until the key is fully reset.' },
   resetAt: { ...NUMBER, description: 'The same as Unix time in seconds.' },
@@ -104,17 +105,17 @@ const LIVE_KEY: Schema = {
   error: NUMBER,
 };
 const LIVE_STORE: Schema = {
-  p50Ms: { ...NUMBER_OR_NULL, description: 'Null when the store has answered nothing itself.' },
+  p50Ms: { ...NUMBER_OR_NULL, description: 'Null when the store itself has answered nothing.' },
   p99Ms: NUMBER_OR_NULL,
   fallbackShare: SHARE,
   state: { enum: ['up', 'down'] },
-  since: { ...NUMBER, description: 'Unix time in seconds since which it is so.' },
+  since: { ...NUMBER, description: 'Since when, as Unix time in seconds.' },
   description: { type: 'string' },
 };
 const LIVE_KEYS: Schema = { type: 'array', items: object(LIVE_KEY, Object.keys(LIVE_KEY)) };
 const LIVE: Schema = {
   at: { ...NUMBER, description: 'Unix time in seconds.' },
-  seconds: { ...NUMBER, description: 'How long the numbers were counted, up to now.' },
+  seconds: { ...NUMBER, description: 'The length of the period that the numbers cover, up to now.' },
   requests: object(LIVE_REQUESTS, Object.keys(LIVE_REQUESTS)),
   policies: { type: 'array', items: object(LIVE_POLICY, Object.keys(LIVE_POLICY)) },
   store: object(LIVE_STORE, Object.keys(LIVE_STORE)),
@@ -125,20 +126,20 @@ const LIVE: Schema = {
 const WORKERS = {
   ...object({ count: { type: 'integer' }, silent: { type: 'array', items: { type: 'integer' } } }, ['count', 'silent']),
   description:
-    'Whose numbers these are. Silent ones did not answer in time and are missing. Only where there are several.',
+    'The workers whose numbers these are. Silent ones did not answer in time and are not included. Only with several workers.',
 };
 
 const EXCEPTION: Schema = {
   kind: { enum: ['exempt', 'deny', 'override', 'block'] },
-  key: { type: 'string', description: 'For whom: a key,' },
-  prefix: { type: 'string', description: 'or all keys that begin so,' },
-  network: { type: 'string', description: 'or all keys that are addresses of it, such as 10.0.0.0/8.' },
+  key: { type: 'string', description: 'Who it applies to: a key,' },
+  prefix: { type: 'string', description: 'or all keys that begin with this text,' },
+  network: { type: 'string', description: 'or all keys that are addresses in this network, such as 10.0.0.0/8.' },
   policy: {
     type: 'string',
-    description: 'Of an override: the policy whose numbers change. Default: all that have them.',
+    description: 'For an override: the policy whose numbers change. Default: all policies that have these numbers.',
   },
-  numbers: { type: 'object', description: 'Of an override: the numbers that hold instead.' },
-  until: { type: 'string', description: 'The first moment without it; missing when it has no end.' },
+  numbers: { type: 'object', description: 'For an override: the numbers that apply instead.' },
+  until: { type: 'string', description: 'When it ends; missing when it does not end.' },
   reason: { type: 'string', description: 'For people.' },
 };
 
@@ -150,7 +151,7 @@ const SCHEMAS: Schema = {
       ...SUBJECT,
       cost: {
         ...COST,
-        description: `${COST.description} Or { most, least }: as much as there is, and \`granted\` says how much.`,
+        description: `${COST.description} Or { most, least }: spends as much as is left, and \`granted\` says how much that was.`,
       },
       id: {
         type: 'string',
@@ -162,7 +163,7 @@ const SCHEMAS: Schema = {
         type: 'integer',
         minimum: 1,
         maximum: 86_400,
-        description: 'How long the id is known, in seconds; 600 by default.',
+        description: 'How long the id is remembered, in seconds; 600 by default.',
       },
     },
     ['key'],
@@ -193,8 +194,14 @@ const SCHEMAS: Schema = {
       key: SUBJECT.key,
       policy: SUBJECT.policy,
       plan: SUBJECT.plan,
-      limit: { type: 'integer', minimum: 1, maximum: MAX_ENTRIES, default: 100, description: 'Entries at most.' },
-      after: { ...NUMBER, minimum: 0, description: 'Only later ones: `next` of the answer before.' },
+      limit: {
+        type: 'integer',
+        minimum: 1,
+        maximum: MAX_ENTRIES,
+        default: 100,
+        description: 'The most entries to return.',
+      },
+      after: { ...NUMBER, minimum: 0, description: 'Only later entries: `next` of the previous answer.' },
     },
     ['key', 'policy'],
     { additionalProperties: false },
@@ -203,13 +210,14 @@ const SCHEMAS: Schema = {
     {
       hold: {
         type: 'string',
-        description: 'As reserve gave it. Any server with the same store and config can settle it.',
+        description: 'The hold that reserve returned. Any server with the same store and config can settle it.',
       },
       actual: { ...COST, default: undefined },
       maxDebt: {
         ...COST,
         default: 0,
-        description: 'How far below empty, when more was used than reserved. At most the limit of each policy.',
+        description:
+          'How far below zero the key may go when more was used than reserved. At most the limit of each policy.',
       },
     },
     ['hold', 'actual'],
@@ -227,7 +235,7 @@ const SCHEMAS: Schema = {
         items: object({ at: { ...NUMBER, description: 'Unix time in seconds.' }, cost: NUMBER }, ['at', 'cost']),
         description: 'What was allowed within the window, oldest first.',
       },
-      next: { ...NUMBER_OR_NULL, description: 'To be sent as `after` for more; null when there is no more.' },
+      next: { ...NUMBER_OR_NULL, description: 'Send it as `after` to get more; null when there is no more.' },
     },
     ['policy', 'entries', 'next'],
   ),
@@ -244,24 +252,24 @@ const SCHEMAS: Schema = {
   Exceptions: object(
     {
       exceptions: { type: 'array', items: ref('Exception') },
-      current: { type: 'boolean', description: 'False while the list cannot be read: then the last known one holds.' },
+      current: { type: 'boolean', description: 'False while the list cannot be read: the last known list applies.' },
     },
     ['exceptions', 'current'],
   ),
   Removed: object({ removed: { type: 'integer' } }, ['removed']),
   Reset: object({ reset: { const: true } }, ['reset']),
-  PermitAsk: object({ permit: { type: 'string', description: 'What enter gave.' } }, ['permit'], {
+  PermitAsk: object({ permit: { type: 'string', description: 'The permit that enter returned.' } }, ['permit'], {
     additionalProperties: false,
   }),
   Entered: object(
     {
       ...RESULT,
-      permit: { type: ['string', 'null'], description: 'To release or extend it with, on any server of the store.' },
+      permit: { type: ['string', 'null'], description: 'Send it to release or extend, to any server of the store.' },
     },
     [...RESULT_FIELDS, 'permit'],
   ),
   Extended: object({ extended: { type: 'boolean', description: 'False when the permit is lost.' } }, ['extended']),
-  Released: object({ released: { type: 'boolean', description: 'False when there was nothing to give back.' } }, [
+  Released: object({ released: { type: 'boolean', description: 'False when there was nothing to release.' } }, [
     'released',
   ]),
   Reserved: object({ ...RESULT, hold: { type: ['string', 'null'] }, cost: COST }, [...RESULT_FIELDS, 'hold', 'cost']),
@@ -279,7 +287,7 @@ const SCHEMAS: Schema = {
   ),
   Error: object(
     {
-      error: { type: 'string', description: 'A word for programs.' },
+      error: { type: 'string', description: 'A code for programs.' },
       message: { type: 'string' },
       path: { type: 'string', description: 'The field that is wrong.' },
       requestId: { type: 'string' },
@@ -313,7 +321,10 @@ function verb({ summary, ask, answer, needsToken = false }: VerbDescription): Sc
       security: needsToken ? [{ token: [] }] : PERHAPS_TOKEN,
       requestBody: { required: true, content: content(body) },
       responses: {
-        200: { description: 'The answer; for a list one for each, in order.', content: content(result) },
+        200: {
+          description: 'The answer; for a list of questions, a list of answers in the same order.',
+          content: content(result),
+        },
         '4XX': FAILURE,
         '5XX': FAILURE,
       },
@@ -350,10 +361,16 @@ function check(summary: string, parameters: readonly Schema[]): Schema {
     security: PERHAPS_TOKEN,
     parameters: [...parameters, DENY],
     responses: {
-      200: { description: 'Send it on. With RateLimit headers.', content: content({ type: 'object' }) },
+      200: {
+        description: 'Allowed: send the request on. Has RateLimit headers.',
+        content: content({ type: 'object' }),
+      },
       403: { description: 'Denied, with deny=403.', content: DENIAL },
       429: { description: 'Denied.', content: DENIAL },
-      503: { description: 'The store is away: unseen, and nobody answers instead.', content: DENIAL },
+      503: {
+        description: 'The store is away, the request was not counted, and there is no fallback.',
+        content: DENIAL,
+      },
       '4XX': FAILURE,
       '5XX': FAILURE,
     },
@@ -388,22 +405,22 @@ const HISTORY_ANSWERS: Schema = {
 };
 const HISTORY: Schema = {
   get: {
-    summary: 'When a sliding window log allowed what.',
+    summary: 'Lists the attempts that a sliding window log has allowed, and when.',
     parameters: [
       parameter('key', 'query', 'Whose.'),
       parameter('policy', 'query', 'The name of a configured policy.'),
-      parameter('plan', 'query', 'Which numbers hold.'),
-      parameter('limit', 'query', 'Entries at most; 100 by default.', {
+      parameter('plan', 'query', 'Which numbers apply.'),
+      parameter('limit', 'query', 'The most entries to return; 100 by default.', {
         type: 'integer',
         minimum: 1,
         maximum: MAX_ENTRIES,
       }),
-      parameter('after', 'query', 'Only later ones: next of the answer before.', NUMBER),
+      parameter('after', 'query', 'Only later entries: next of the previous answer.', NUMBER),
     ],
     ...HISTORY_ANSWERS,
   },
   post: {
-    summary: 'The same, also of an inline policy.',
+    summary: 'The same, also for an inline policy.',
     requestBody: { required: true, content: content(ref('HistoryAsk')) },
     ...HISTORY_ANSWERS,
   },
@@ -415,12 +432,12 @@ const EXCEPTION_ANSWERS = (name: string): Schema => ({
 });
 const EXCEPTIONS: Schema = {
   get: {
-    summary: 'Who is exempt, denied or blocked, or has other numbers, on every server of this store.',
-    parameters: [parameter('key', 'query', 'Only what holds for this key, the most specific first.')],
+    summary: 'Lists the keys that are exempt, denied or blocked, or have other numbers, on every server of this store.',
+    parameters: [parameter('key', 'query', 'Only what applies to this key, the most specific first.')],
     ...EXCEPTION_ANSWERS('Exceptions'),
   },
   post: {
-    summary: 'Exempts, denies, or gives other numbers. Every server sees it within a second.',
+    summary: 'Exempts or denies keys, or gives them other numbers. Every server sees the change within a second.',
     requestBody: { required: true, content: content(ref('ExceptionAsk')) },
     ...EXCEPTION_ANSWERS('Exception'),
   },
@@ -436,19 +453,22 @@ export const OPENAPI = {
   info: {
     title: 'Sluice',
     version: '1',
-    description:
-      'Rate limits as a service. Times are seconds. "No" is an answer with status 200, except under /v1/check.',
+    description: 'Rate limits as a service. Times are in seconds. A denial has status 200, except under /v1/check.',
   },
   components: { schemas: SCHEMAS, securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
   paths: {
-    '/v1/attempt': verb({ summary: 'May this key spend this cost now?', ask: 'SpendAsk', answer: 'Result' }),
+    '/v1/attempt': verb({
+      summary: 'Checks whether a key may spend this cost now, and spends it.',
+      ask: 'SpendAsk',
+      answer: 'Result',
+    }),
     '/v1/peek': verb({
-      summary: 'What an attempt would be told; nothing is spent.',
+      summary: 'Shows what an attempt would get; spends nothing.',
       ask: 'SpendAsk',
       answer: 'Result',
     }),
     '/v1/reserve': verb({
-      summary: 'Spends an estimate, to be settled here: holds are kept in this process.',
+      summary: 'Spends an estimate and returns the hold to settle.',
       ask: 'ReserveAsk',
       answer: 'Reserved',
     }),
@@ -458,19 +478,19 @@ export const OPENAPI = {
       answer: 'Settled',
     }),
     '/v1/enter': verb({
-      summary: 'Takes a place under a limit in flight, until it is released or its ttl is over.',
+      summary: 'Takes a place under a concurrency limit, until it is released or its ttl ends.',
       ask: 'Ask',
       answer: 'Entered',
     }),
     '/v1/extend': verb({
-      summary: 'Keeps a permit for a whole ttl from now on.',
+      summary: 'Extends a permit by a whole ttl from now.',
       ask: 'PermitAsk',
       answer: 'Extended',
     }),
     '/v1/release': verb({ summary: 'Gives a place back.', ask: 'PermitAsk', answer: 'Released' }),
-    '/v1/refund': verb({ summary: 'Gives units back.', ask: 'RefundAsk', answer: 'Changed', needsToken: true }),
+    '/v1/refund': verb({ summary: 'Gives back units.', ask: 'RefundAsk', answer: 'Changed', needsToken: true }),
     '/v1/penalize': verb({
-      summary: 'Spends also what does not fit, down to nothing.',
+      summary: 'Spends units even if fewer are left, down to zero.',
       ask: 'Ask',
       answer: 'Changed',
       needsToken: true,
@@ -478,39 +498,44 @@ export const OPENAPI = {
     '/v1/exceptions': EXCEPTIONS,
     '/v1/history': HISTORY,
     '/v1/reset': verb({
-      summary: 'Forgets what a key has spent, and its block.',
+      summary: 'Resets a key: forgets what it has spent, and its block.',
       ask: 'Subject',
       answer: 'Reset',
       needsToken: true,
     }),
-    '/v1/block': verb({ summary: 'Denies a key for a while.', ask: 'BlockAsk', answer: 'Result', needsToken: true }),
+    '/v1/block': verb({
+      summary: 'Denies every attempt of a key for a while.',
+      ask: 'BlockAsk',
+      answer: 'Result',
+      needsToken: true,
+    }),
     '/v1/unblock': verb({ summary: 'Ends a block.', ask: 'Subject', answer: 'Result', needsToken: true }),
-    '/v1/check/{policy}': check('For gateways: spends from this policy (several with commas between).', [
+    '/v1/check/{policy}': check('For gateways: spends from this policy (or several, separated by commas).', [
       parameter('policy', 'path', 'The name of a configured policy.'),
       parameter('key', 'query', 'Who is limited.'),
       parameter('x-sluice-key', 'header', 'The same, in a header.'),
-      parameter('by', 'query', 'Or how to find out: ip, header:NAME, ...'),
+      parameter('by', 'query', 'Or how to find the key: ip, header:NAME, ...'),
       parameter('cost', 'query', 'Units to spend.', { ...UNITS, default: 1 }),
-      parameter('plan', 'query', 'Which numbers hold.'),
+      parameter('plan', 'query', 'Which numbers apply.'),
     ]),
-    '/v1/check': check('For gateways: what the rules of the config say of the request described in the headers.', [
+    '/v1/check': check('For gateways: applies the rules of the config to the request that the headers describe.', [
       parameter('x-forwarded-uri', 'header', 'Its path. Or x-original-uri.'),
       parameter('x-forwarded-method', 'header', 'Its method. Or x-original-method.'),
     ]),
     '/healthz': health(
-      'Whether the process runs.',
+      'Says whether the process runs.',
       'application/json',
       object(
         {
           healthy: { type: 'boolean' },
-          worker: { type: 'integer', description: 'Which one has answered, where there are several.' },
+          worker: { type: 'integer', description: 'The worker that answered, when there are several.' },
         },
         ['healthy'],
       ),
       {},
     ),
     '/readyz': health(
-      'Whether it is of use: 503 while it drains, or when the store is away and nobody answers instead.',
+      'Says whether the server is ready: 503 while it drains, or when the store is away and there is no fallback.',
       'application/json',
       READINESS,
       { 503: { description: 'Not now.', content: content(READINESS) } },
@@ -523,20 +548,20 @@ export const OPENAPI = {
         200: { description: 'OK.', content: content(ref('RateLimitResponse')) },
         429: { description: 'OVER_LIMIT.', content: content(ref('RateLimitResponse')) },
         400: {
-          description: 'No such message, or the store failed.',
+          description: 'The message is invalid, or the store failed.',
           content: content({ type: 'string' }, 'text/plain'),
         },
         '4XX': FAILURE,
       },
     }),
     '/healthcheck': health(
-      'The same as /readyz, in the words of envoyproxy/ratelimit.',
+      'The same as /readyz, in the form of envoyproxy/ratelimit.',
       'text/plain',
       { const: 'OK' },
       { 500: { description: 'Not now.', content: content({ type: 'string' }, 'text/plain') } },
     ),
-    '/rlconfig': page('The limits for Envoy, a line for each.', 'text/plain', { type: 'string' }),
-    '/metrics': page('For Prometheus.', 'text/plain', { type: 'string' }),
+    '/rlconfig': page('The limits for Envoy, one per line.', 'text/plain', { type: 'string' }),
+    '/metrics': page('Metrics for Prometheus.', 'text/plain', { type: 'string' }),
     '/v1/live': {
       get: {
         summary:
@@ -548,7 +573,7 @@ export const OPENAPI = {
             minimum: 1,
             maximum: MAX_SECONDS,
           }),
-          parameter('top', 'query', 'How many keys of each kind; 20 by default.', {
+          parameter('top', 'query', 'The most keys of each kind; 20 by default.', {
             type: 'integer',
             minimum: 1,
             maximum: MAX_TOP,

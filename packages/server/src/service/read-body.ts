@@ -100,9 +100,9 @@ function patienceOf(limits: BodyLimits): Patience {
 const CLOSE = { headers: { Connection: 'close' } };
 
 function tooLarge(maxBytes: number): HttpError {
-  return new HttpError(413, 'body_too_large', `The body may have ${maxBytes} bytes at most.`, CLOSE);
+  return new HttpError(413, 'body_too_large', `The body may have at most ${maxBytes} bytes.`, CLOSE);
 }
 
 function tooSlow(timeoutMs: number): HttpError {
-  return new HttpError(408, 'body_too_slow', `The body has to be here within ${timeoutMs} ms.`, CLOSE);
+  return new HttpError(408, 'body_too_slow', `The body must arrive within ${timeoutMs} ms.`, CLOSE);
 }

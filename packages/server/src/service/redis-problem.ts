@@ -35,7 +35,7 @@ const CAUSES: readonly Cause[] = [
     pattern: /NOPERM|can't run this command/,
     isPermanent: true,
     say: (where, said) =>
-      `${where} does not let this user do what limits need: ${said}. ` +
+      `${where} does not allow this user to run what limits need: ${said}. ` +
       `It needs ${NEEDED_COMMANDS.join(', ')}, on keys that begin with the --prefix.`,
   },
   {

@@ -101,7 +101,7 @@ export class RedisStart {
         return;
       }
     }
-    if (this.#hasAnswered) this.#log.info('Redis answers: the server is ready from now on');
+    if (this.#hasAnswered) this.#log.info('Redis answers: the server is ready now');
   }
 
   async #try(): Promise<void> {

@@ -268,7 +268,7 @@ function refuseUnwelcome({ headers: { host, expect }, httpVersionMinor }: Incomi
     throw new HttpError(400, 'malformed_request', 'HTTP/1.1 needs the header Host.', { path: 'host', headers });
   }
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
-    const message = 'Nothing but 100-continue can be expected here.';
+    const message = 'This server supports only Expect: 100-continue.';
     throw new HttpError(417, 'expectation_failed', message, { path: 'expect', headers });
   }
 }

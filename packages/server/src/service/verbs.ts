@@ -163,7 +163,7 @@ function readTtl(value: unknown, path: string): number {
 
 export const settle: Verb = async (value, at, { limits }) => {
   const { hold: text, actual, maxDebt } = readItem(value, at, ['hold', 'actual', 'maxDebt']);
-  if (typeof text !== 'string') throw invalidField(`${at}hold`, 'the hold that reserve gave', kindOf(text));
+  if (typeof text !== 'string') throw invalidField(`${at}hold`, 'the hold that reserve returned', kindOf(text));
   if (actual === undefined) throw invalidField(`${at}actual`, 'how much was really used; 0 cancels', 'nothing');
   if (!isFields(actual)) readCost(actual, `${at}actual`);
   const { token, policies } = readHold(text, limits.config, Date.now());

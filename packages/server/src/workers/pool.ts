@@ -288,7 +288,7 @@ export class Pool {
           new Error(`All workers ended, and with them the port of ${this.#address}, which --port 0 had chosen.`),
         );
     } catch (error) {
-      this.#options.log.error('the worker that was to take its place did not start', {
+      this.#options.log.error('the worker that should replace it did not start', {
         error: (error as Error).message,
       });
     }

@@ -94,7 +94,7 @@ test('a disk that takes nothing fails no attempt, and is said once', async () =>
 });
 
 test.each([
-  [['serve', '--record-size', '5'], '--record-size: expected --record FILE beside it'],
+  [['serve', '--record-size', '5'], '--record-size: expected --record FILE as well'],
   [['serve', '--record', 'x', '--record-keys', 'none'], '--record-keys: expected plain or hash'],
 ])('%j', async (args, message) => {
   expect(await run(args)).toMatchObject({ code: 2, error: expect.stringContaining(message) });

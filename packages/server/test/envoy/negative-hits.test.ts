@@ -42,7 +42,7 @@ describe('with a token, as for /v1/refund', () => {
 test('--envoy-negative-hits refuse: an error, and nothing is charged or given back', async () => {
   service = await startEnvoy(YAML, { settings: { negativeHits: 'refuse' } });
   await service.grpc(about(1));
-  const details = 'this server refuses is_negative_hits (--envoy-negative-hits refuse)';
+  const details = 'this server does not accept is_negative_hits (--envoy-negative-hits refuse)';
   await expect(service.grpc(about(1, true))).rejects.toMatchObject({ code: status.UNKNOWN, details });
   await expect(service.json(about(1, true))).rejects.toMatchObject({ code: 400 });
   expect(await left()).toBe(1);

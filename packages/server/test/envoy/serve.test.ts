@@ -108,7 +108,7 @@ describe('a first domain that comes later', () => {
       async () => server.logs().find((line) => line.message === message),
       (line) => line !== undefined,
     );
-  const opened = (server: ServingProcess) => logged(server, 'Envoy asks over gRPC from now on');
+  const opened = (server: ServingProcess) => logged(server, 'Envoy can now ask over gRPC');
 
   // Addresses of this machine that nobody else listens on: the port is the one for servers that were told none.
   test('is answered at /json and over gRPC, which is opened for it', async () => {

@@ -3,5 +3,5 @@ import { mistaken, type SluiceError } from '../model/errors.ts';
 
 export function refusalOf(engine: string, error: unknown, cure: string): SluiceError {
   const text = error instanceof Error ? error.message : String(error);
-  return mistaken('SLUICE_STORE_REFUSES', 'store', `${engine} refuses: "${text}". ${cure}`, error);
+  return mistaken('SLUICE_STORE_REFUSES', 'store', `${engine} answered: "${text}". ${cure}`, error);
 }

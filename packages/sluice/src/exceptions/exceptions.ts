@@ -331,7 +331,7 @@ function tooMany(most: number): SluiceError {
   return mistaken(
     'SLUICE_INVALID_OPTION',
     'sharedExceptions.maxEntries',
-    `There are ${most} exceptions already, and no more may be. Remove some, use a prefix or a network for many keys, or raise maxEntries of sharedExceptions.`,
+    `There are ${most} exceptions, and no more are possible. Remove some, use a prefix or a network for many keys, or raise maxEntries of sharedExceptions.`,
   );
 }
 

@@ -134,6 +134,6 @@ function refuseHeaderAlone(header: keyof typeof HOP_SYNTAX): void {
   throw mistaken(
     'SLUICE_INVALID_OPTION',
     'byIp.header',
-    `byIp: a proxy writes ${header}. Say that there is one, too: byIp({ header: '${header}', trustedProxies: 1 }).`,
+    `byIp: a proxy writes ${header}. Say how many proxies there are: byIp({ header: '${header}', trustedProxies: 1 }).`,
   );
 }

@@ -115,7 +115,7 @@ function saidBy(key: unknown, path: string): string | undefined {
   throw wrong(
     'SLUICE_INVALID_HTTP_KEY',
     path,
-    'functions that say at once who is calling, as a string; only the `key` of a limit as a whole may be waited for',
+    'functions that return the caller as a string, not as a promise; only the `key` of a whole limit may be async',
     key,
   );
 }

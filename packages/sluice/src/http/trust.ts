@@ -72,7 +72,7 @@ function trustsEveryone(path: string, got: unknown): SluiceError {
   return wrong(
     'SLUICE_TRUSTS_EVERYONE',
     path,
-    'only your own proxies: to believe everyone lets each client choose its own key',
+    'only your own proxies: trusting everyone lets each client choose its own key',
     got === true ? new Kind('true') : got,
   );
 }

@@ -105,6 +105,6 @@ export function timedOut(timeoutMs: number): SluiceError {
   return mistaken(
     'SLUICE_TIMEOUT',
     'store',
-    `The store did not answer within ${timeoutMs} ms. The attempt may have been counted all the same.`,
+    `The store did not answer within ${timeoutMs} ms. The attempt may have been counted anyway.`,
   );
 }

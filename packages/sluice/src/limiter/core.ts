@@ -156,7 +156,7 @@ function refuseDuplicates(policies: readonly Policy[], path: string): void {
     throw mistaken(
       'SLUICE_DUPLICATE_POLICY',
       `${path}[${index}].name`,
-      `${path}[${index}]: another policy of this limiter is called "${name}" already. Results and headers tell policies apart by name: give each a name of its own.`,
+      `${path}[${index}]: another policy of this limiter is already called "${name}". Results and headers tell policies apart by name: give each a name of its own.`,
     );
   });
 }

@@ -28,7 +28,7 @@ export function amountsOf(cost: unknown, policies: readonly Policy[], path = 'co
     throw mistaken(
       'SLUICE_INVALID_COST',
       `${path}.${name}`,
-      `${path}: policy ${JSON.stringify(name)} is not named. Every policy must be, so that none is charged 1 by accident: write 0 for one that is to spend nothing. There are: ${names.join(', ')}.`,
+      `${path}: policy ${JSON.stringify(name)} is not named. Name every policy, so that none is charged 1 by accident; write 0 for one that spends nothing. The policies are: ${names.join(', ')}.`,
     );
   });
 }

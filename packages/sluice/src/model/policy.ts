@@ -54,7 +54,7 @@ export function plainData(path: string): SluiceError {
   return mistaken(
     'SLUICE_INVALID_POLICY',
     path,
-    `${path}: this is plain data, which has no rule yet. Make it with tokenBucket({ ... }) or one of its siblings, or pass it through checkPolicy(data).`,
+    `${path}: this is plain data, not a policy. Make it with tokenBucket({ ... }) or a similar function, or pass it to checkPolicy(data).`,
   );
 }
 

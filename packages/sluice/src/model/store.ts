@@ -191,7 +191,7 @@ export function noHistory(policy: Policy): SluiceError {
   return wrong(
     'SLUICE_NO_HISTORY',
     'policy.algorithm',
-    'sliding-window-log, the algorithm that remembers when it admitted what',
+    'sliding-window-log, the algorithm that remembers what it allowed',
     policy.algorithm,
   );
 }

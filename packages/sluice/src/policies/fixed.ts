@@ -147,6 +147,6 @@ function refuseBlock(changes: Extract<Question, { verb: 'change' }>['changes']):
   throw mistaken(
     'SLUICE_INVALID_POLICY',
     'block',
-    'block: this key is under unlimited(), which keeps no state that a block could be in. Deny the key by an exception: createLimiter({ policy, store, exceptions }), then exceptions.deny(key, { for: ... }).',
+    'block: this key is under unlimited(), which keeps no state, so it cannot keep a block. Deny the key with an exception: createLimiter({ policy, store, exceptions }), then exceptions.deny(key, { for: ... }).',
   );
 }

@@ -47,6 +47,6 @@ function sharedPrefix(policy: Policy, other: string): SluiceError {
   return mistaken(
     'SLUICE_SHARED_STATE',
     'redisStore.prefix',
-    `Another application (${other}) keeps the limit "${policy.name}" on this Redis under the same prefix, so both count as one. Give redisStore a \`prefix\`: a different one in each application, or the same one if this is meant.`,
+    `Another application (${other}) keeps the limit "${policy.name}" on this Redis under the same prefix, so both count as one. Give redisStore a \`prefix\`: a different one in each application, or the same one if you want that.`,
   );
 }

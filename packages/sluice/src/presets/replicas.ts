@@ -103,6 +103,6 @@ function notConfirmed(confirmed: number, replicas: number, timeoutMs: number): S
   return mistaken(
     'SLUICE_TIMEOUT',
     'store',
-    `Only ${confirmed} of ${replicas} replicas confirmed the decision within ${timeoutMs} ms. It was counted all the same.`,
+    `Only ${confirmed} of ${replicas} replicas confirmed the decision within ${timeoutMs} ms. It was counted anyway.`,
   );
 }

@@ -131,7 +131,7 @@ export function refuseLayerOptions(options: object, names: readonly string[], na
   throw mistaken(
     'SLUICE_INVALID_OPTION',
     `${name}.${unused}`,
-    `${name}: \`${unused}\` has no effect beside \`raw: true\`, which is the bare store without any layer. Leave one of the two out.`,
+    `${name}: \`${unused}\` has no effect with \`raw: true\`, which is the bare store without layers. Remove one of the two.`,
   );
 }
 

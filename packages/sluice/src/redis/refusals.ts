@@ -14,7 +14,7 @@ const CURES: readonly (readonly [pattern: RegExp, cure: string])[] = [
   ],
   [/\bWRONGTYPE\b/, 'Another program uses the same key: give redisStore a `prefix` of its own.'],
   [/unknown command/i, 'The server does not run Lua scripts, or has renamed a command that Sluice needs.'],
-  [/\bSLUICE_CLOCKS\b/, 'Set the clocks: the one that is wrong may be either.'],
+  [/\bSLUICE_CLOCKS\b/, 'Synchronise the clocks: either may be wrong.'],
   [/\bREADONLY\b/, 'The client talks to a replica, which cannot be written to: connect it to the primary.'],
 ];
 
@@ -27,7 +27,7 @@ export function refusalOf(error: unknown, hasSucceeded: boolean): SluiceError | 
   if (hasSucceeded && PASSES.test(text)) return undefined;
   const [, cure] = CURES.find(([pattern]) => pattern.test(text)) ?? [];
   if (cure === undefined) return undefined;
-  return mistaken('SLUICE_STORE_REFUSES', 'store', `Redis refuses: "${text}". ${cure}`, error);
+  return mistaken('SLUICE_STORE_REFUSES', 'store', `Redis answered: "${text}". ${cure}`, error);
 }
 
 function messageOf(error: unknown): string {

@@ -292,7 +292,7 @@ function silent(name: string, silenceMs: number): SluiceError {
   return mistaken(
     'SLUICE_TIMEOUT',
     'store',
-    `${name} has not answered anything for ${silenceMs} ms. What was sent may have been counted all the same.`,
+    `${name} has not answered for ${silenceMs} ms. Attempts that were sent may have been counted anyway.`,
   );
 }
 
@@ -300,7 +300,7 @@ function tooLate(name: string, deadlineMs: number): SluiceError {
   return mistaken(
     'SLUICE_TIMEOUT',
     'store',
-    `${name} did not answer within ${deadlineMs} ms, though it answers others. The attempt may have been counted all the same.`,
+    `${name} did not answer within ${deadlineMs} ms, although it answers other calls. The attempt may have been counted anyway.`,
   );
 }
 
@@ -309,7 +309,7 @@ function failing(name: string, failures: number, cause: unknown): SluiceError {
   return mistaken(
     'SLUICE_CIRCUIT_OPEN',
     'store',
-    `${name} is left alone after ${times}, and tried again in the background. The last one: ${textOf(cause)}`,
+    `${name} is not called after ${times}; it is tried again in the background. The last error: ${textOf(cause)}`,
     cause,
   );
 }

@@ -237,6 +237,6 @@ function contended(tries: number): SluiceError {
   return mistaken(
     'SLUICE_TIMEOUT',
     'store',
-    `Other processes were faster ${tries} times in a row with a change of this key. Nothing was counted.`,
+    `Other processes changed this key first, ${tries} times in a row. Nothing was counted.`,
   );
 }

@@ -93,7 +93,7 @@ export function storeContract(makeStore: MakeStore, options: ContractOptions = {
     ...policies
       .filter((policy) => ruleOf(policy).entries !== undefined)
       .map((policy) =>
-        withStore(`${policy.name}: history lists what was admitted`, (store, clock) => history(store, clock, policy)),
+        withStore(`${policy.name}: history lists what was allowed`, (store, clock) => history(store, clock, policy)),
       ),
   ];
 }
@@ -107,7 +107,7 @@ function casesOfPolicy(withStore: WithStore, policy: Policy): ContractCase[] {
       lawfulTraffic(store, clock, policy),
     ),
     withStore(`${policy.name}: time going backwards mints nothing`, (store, clock) => backwards(store, clock, policy)),
-    withStore(`${policy.name}: concurrent attempts admit exactly the limit`, (store) => concurrent(store, policy)),
+    withStore(`${policy.name}: concurrent attempts get exactly the limit`, (store) => concurrent(store, policy)),
     withStore(`${policy.name}: no two keys share state`, (store) => keysApart(store, policy)),
     withStore(`${policy.name}: a refund gives back what was spent`, (store, clock) =>
       refundsRightAway(store, clock, policy),
@@ -138,7 +138,7 @@ function casesOfSample(withStore: WithStore, sample: Samples): ContractCase[] {
     withStore(`${sample.kind}: a block under other numbers keeps what was spent`, (store) =>
       blocksUnderOtherNumbers(store, named(sample, 10), named(sample, 7)),
     ),
-    withStore(`${sample.kind}: numbers that become far slower are answered at once`, (store) =>
+    withStore(`${sample.kind}: numbers that become far slower are answered immediately`, (store) =>
       slowsDown(store, sample.policy(FAST, 'plan'), sample.policy(SLOW, 'plan')),
     ),
   ];
@@ -260,7 +260,7 @@ async function backwards(store: Store, clock: ManualClock, policy: Policy): Prom
   for (let attempt = 0; attempt < 10; attempt += 1) {
     if ((await limiter.attempt('someone')).allowed) admitted += 1;
   }
-  isTrue(admitted <= 3, `a day back: ${admitted} more admitted after 7 of 10 were spent`);
+  isTrue(admitted <= 3, `a day back: ${admitted} more allowed after 7 of 10 were spent`);
   clock.advance(Math.max(60_000, (3 * ruleOf(policy).recovery) / MICROS_PER_MS));
   isTrue((await limiter.attempt('someone')).allowed, 'a minute or three recoveries later the key is not locked out');
 }
@@ -268,7 +268,7 @@ async function backwards(store: Store, clock: ManualClock, policy: Policy): Prom
 async function concurrent(store: Store, policy: Policy): Promise<void> {
   const limiter = single(store, policy);
   const results = await Promise.all(Array.from({ length: 50 }, () => limiter.attempt('someone')));
-  equal(results.filter(({ allowed }) => allowed).length, 10, 'admitted of 50 at one moment');
+  equal(results.filter(({ allowed }) => allowed).length, 10, 'allowed of 50 at the same moment');
 }
 
 const NASTY_KEYS = [

@@ -393,7 +393,7 @@ describe('bounds', () => {
     await exceptions.deny('a');
     await exceptions.deny('b');
     await exceptions.deny('b', '1h');
-    await expect(exceptions.deny('c')).rejects.toThrow('There are 2 exceptions already, and no more may be.');
+    await expect(exceptions.deny('c')).rejects.toThrow('There are 2 exceptions, and no more are possible.');
     await exceptions.remove('a');
     await exceptions.deny('c');
   });

@@ -54,7 +54,7 @@ describe('a fallback that answers everything', () => {
   };
   /** What only the store can know, and what it alone can give back. */
   const ONLY_THE_STORE =
-    /history lists what was admitted|a refund gives back what was spent|what was reserved is settled once/;
+    /history lists what was allowed|a refund gives back what was spent|what was reserved is settled once/;
   const cases = storeContract(({ clock }) =>
     layered(nobody, fallback({ to: memoryStore({ clock }), warnings: false })),
   );

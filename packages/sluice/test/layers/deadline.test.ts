@@ -40,7 +40,7 @@ describe.each(CALLS)('%s', (_, call) => {
       code: 'SLUICE_TIMEOUT',
       path: 'store',
       kind: 'store',
-      sentence: 'The store did not answer within 50 ms. The attempt may have been counted all the same.',
+      sentence: 'The store did not answer within 50 ms. The attempt may have been counted anyway.',
     });
     expect(inner.calls).toBe(1);
   });

@@ -120,7 +120,7 @@ describe.each(STORES)('on %s', (_, storeAt) => {
 });
 
 test.each<readonly [Cost, string, string]>([
-  [{ rpm: 1 }, 'cost.tpm', 'cost: policy "tpm" is not named. Every policy must be'],
+  [{ rpm: 1 }, 'cost.tpm', 'cost: policy "tpm" is not named. Name every policy'],
   [{ rpm: 1, tpm: 1, tmp: 1 }, 'cost.tmp', 'cost: unknown policy `tmp`. Did you mean `tpm`?'],
   [{ rpm: 1, tpm: -1 }, 'cost.tpm', 'cost.tpm: expected a whole number from 0 to 9007199254740991, got -1'],
   [{ rpm: 1, tpm: 1.5 }, 'cost.tpm', 'got 1.5'],

@@ -326,7 +326,7 @@ describe('options are refused as they were written', () => {
     [{ silence: 'long' }, 'redisStore.silence: expected a positive number of milliseconds'],
     [{ keyPrefix: 'x' }, 'redisStore: unknown option `keyPrefix`.'],
     [{ prefx: 'x' }, 'redisStore: unknown option `prefx`. Did you mean `prefix`?'],
-    [{ raw: true, fallback: 'deny' }, 'redisStore: `fallback` has no effect beside `raw: true`'],
+    [{ raw: true, fallback: 'deny' }, 'redisStore: `fallback` has no effect with `raw: true`'],
     [{ wait: 1 }, 'redisStore.wait: expected an object of options (replicas, timeout), got a number.'],
     [
       { fallback: 'deny', fallbackShare: 0.5 },

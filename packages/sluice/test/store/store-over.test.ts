@@ -356,7 +356,7 @@ describe('others that are faster', () => {
       code: 'SLUICE_TIMEOUT',
       kind: 'store',
       path: 'store',
-      sentence: `Other processes were faster ${tries} times in a row with a change of this key. Nothing was counted.`,
+      sentence: `Other processes changed this key first, ${tries} times in a row. Nothing was counted.`,
     });
     expect(swaps).toHaveLength(tries);
   });

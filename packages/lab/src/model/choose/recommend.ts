@@ -61,11 +61,11 @@ interface Words {
 const WORDS: Readonly<Record<string, Words>> = {
   'leaky-bucket-shaping': {
     reasons: ({ units, window, burst }) => [
-      `The backend gets one request every ${interval(units, window)}, whoever sends and however many they are: all callers share one key.`,
+      `The backend gets one request every ${interval(units, window)}, however many clients send: all callers share one key.`,
       `Up to ${count(burst)} requests wait in the queue, each for its slot. When it is full, the next one gets a 429.`,
     ],
     runnerUp: 'token-bucket',
-    whyNot: 'A token bucket keeps the same average, but passes a burst on to the backend all at once.',
+    whyNot: 'A token bucket keeps the same average, but passes a whole burst on to the backend at the same time.',
   },
   'token-bucket': {
     reasons: ({ units, window, burst }) => [
@@ -87,7 +87,7 @@ const WORDS: Readonly<Record<string, Words>> = {
   'sliding-window-log': {
     reasons: ({ units, window }, { clients }) => [
       `Never more than ${count(units)} in any ${perWords(window)}, wherever it begins. Of the others only shaping keeps that promise, and it makes requests wait.`,
-      `It remembers each admission, which is the price: about ${bytesText(redisBytesOfLog(units))} for each client in Redis at this limit.`,
+      `It remembers each allowed request. The price is memory: about ${bytesText(redisBytesOfLog(units))} for each client in Redis at this limit.`,
       ...(clients === 'many'
         ? [
             `For millions of clients the sliding window counter is close, and takes ${bytesText(measuredOf('sliding-window-counter')!.redisBytes)}.`,

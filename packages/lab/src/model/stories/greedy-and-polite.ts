@@ -51,7 +51,7 @@ export const greedyAndPolite: Plan = {
         },
       ],
       point: (facts) =>
-        `Of ${facts.sent()} requests of the greedy client the windows allowed ${between(facts, WINDOWS)}, buckets and GCRA ${between(facts, [...BUCKETS, SHAPING])}: their capacity at once and their rate on top. The polite client got ${politely(facts.allowed('token-bucket', 1), facts.sent(1))}: a limit belongs to a key.`,
+        `Of ${facts.sent()} requests of the greedy client the windows allowed ${between(facts, WINDOWS)}, buckets and GCRA ${between(facts, [...BUCKETS, SHAPING])}: their capacity immediately and their rate on top. The polite client got ${politely(facts.allowed('token-bucket', 1), facts.sent(1))}: a limit belongs to a key.`,
     };
   },
 };

@@ -28,7 +28,7 @@ export const loginGuessing: Plan = {
           at: 1.5 * MINUTE,
           row: LOG,
           ask: {
-            text: `The first 5 guesses are through. How many of the ${guesses} will the sliding log allow in half an hour?`,
+            text: `The first 5 guesses were allowed. How many of the ${guesses} will the sliding log allow in half an hour?`,
             choices: choicesOf(5, 10, guesses),
             answer: (facts) => String(facts.allowed(LOG)),
           },

@@ -115,7 +115,7 @@ class Objects implements Store {
     if (!response.ok) throw new Error(`The Durable Object answered with ${response.status}`);
     const { answer, mistake } = readTold(await response.text());
     if (mistake !== undefined) throw new SluiceError(mistake);
-    if (answer === undefined) throw new Error('The Durable Object is none of Sluice: export RateLimitObject');
+    if (answer === undefined) throw new Error('The Durable Object is not one of Sluice: export RateLimitObject');
     return answer;
   }
 }

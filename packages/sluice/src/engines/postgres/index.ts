@@ -108,7 +108,7 @@ const PASSES = '25006';
 /** A replica answers reads, and would deny what the primary allows again. */
 function checkWritable(rows: readonly Row[]): readonly Row[] {
   if (rows[0]?.read_only !== 'on') return rows;
-  throw Object.assign(new Error('the server, or this connection, can only be read'), { code: PASSES });
+  throw Object.assign(new Error('the server, or this connection, is read-only'), { code: PASSES });
 }
 
 function refusal(error: unknown, hasSucceeded: boolean): SluiceError | undefined {

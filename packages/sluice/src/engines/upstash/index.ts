@@ -57,6 +57,6 @@ function tooLate(deadlineMs: number): SluiceError {
   return new SluiceError({
     code: 'SLUICE_TIMEOUT',
     path: 'store',
-    message: `Upstash did not answer within ${deadlineMs} ms. The attempt may have been counted all the same.`,
+    message: `Upstash did not answer within ${deadlineMs} ms. The attempt may have been counted anyway.`,
   });
 }
