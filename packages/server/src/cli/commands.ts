@@ -41,6 +41,8 @@ export const COMMANDS: ReadonlyMap<string, LoadCommand> = new Map(
     block: verb('block'),
     unblock: verb('unblock'),
     history: verb('history'),
+    reserve: hold('reserve'),
+    settle: hold('settle'),
     exceptions: async () => (await import('./exceptions.ts')).exceptionsCommand,
     enter: permit('enter'),
     release: permit('release'),
