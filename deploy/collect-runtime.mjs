@@ -30,9 +30,10 @@ function collect(folder) {
   collected.add(place);
   const real = realpathSync(folder);
   const { files, dependencies = {} } = JSON.parse(readFileSync(join(real, 'package.json'), 'utf8'));
-  // Of members of the workspace, what would be published. Others are published already.
+  // Of members of the workspace, what would be published and is needed to run. Others are published already.
   const isMember = !real.split(sep).includes('node_modules');
-  for (const file of isMember ? ['package.json', ...files] : ['.']) {
+  const isForPeople = (file) => /^!|^src$|^llms\.txt$/.test(file);
+  for (const file of isMember ? ['package.json', ...files.filter((each) => !isForPeople(each))] : ['.']) {
     if (isMember && !existsSync(join(real, file)))
       throw new Error(`${join(real, file)} is missing: npm run build comes first`);
     copy(join(real, file), join(target, place, file));
