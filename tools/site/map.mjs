@@ -106,6 +106,8 @@ export const LABELS = {
   '/backtest': 'Choose a limit from your traffic',
   '/llm/': 'Language models',
   '/stores/': 'All engines',
+  '/stores/memory': 'Memory',
+  '/stores/redis': 'Redis and Valkey',
   '/stores/postgres': 'Postgres',
   '/stores/sqlite': 'SQLite',
   '/stores/upstash': 'Upstash',
