@@ -65,6 +65,7 @@ function withText({ source }: Script, text: string, instead: string): Script {
 const LEVEL = new URL('shared/level.lua', ALGORITHMS);
 const HORIZON = new URL('shared/horizon.lua', ALGORITHMS);
 const WINDOW = new URL('fixed-window/fixed-window.lua', ALGORITHMS);
+const WINDOWS = new URL('shared/windows.lua', ALGORITHMS);
 const COUNTER_LUA = new URL('sliding-window-counter/sliding-window-counter.lua', ALGORITHMS);
 const LOG_LUA = new URL('sliding-window-log/sliding-window-log.lua', ALGORITHMS);
 const VALUE = new URL('value.lua', AROUND);
@@ -111,10 +112,16 @@ const MUTANTS: readonly [mistake: string, kinds: readonly string[], file: URL, l
     'a window forgets what it has counted',
     ['fixed-window epoch'],
     WINDOW,
-    'if start < opens then',
-    'if start < opens + y then',
+    'start < opens and 0',
+    'start < opens + y and 0',
   ],
-  ['a cost above the limit is not refused for good', FIXED, WINDOW, 'cost > x and math.huge or until_end', 'until_end'],
+  [
+    'a cost above the limit is not refused for good',
+    [...FIXED, ...CALENDARS],
+    WINDOWS,
+    'cost > x and math.huge or until_end',
+    'until_end',
+  ],
   ['a fading count has no tolerance', COUNTER, COUNTER_LUA, '/ y + tolerance', '/ y'],
   [
     'a counter adds to the wrong number',
