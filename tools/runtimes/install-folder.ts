@@ -25,6 +25,12 @@ async function install(folder: string, what: string, more: readonly string[]): P
   const start = performance.now();
   console.error(`Installing ${what} (npm ci in ${folder}) ...`);
   const options = ['--include=dev', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error', ...more];
-  await runProgram('npm', ['ci', '--prefix', folder, ...options]);
+  try {
+    await runProgram('npm', ['ci', '--prefix', folder, ...options]);
+  } catch (error) {
+    // Some versions of npm leave packages for other platforms out of a lock and reject it then. The versions in package.json are exact.
+    console.error(`${(error as Error).message.split('\n', 1)[0]} Trying npm install.`);
+    await runProgram('npm', ['install', '--no-package-lock', '--prefix', folder, ...options]);
+  }
   console.error(`Installing ${what} ... ${((performance.now() - start) / 1e3).toFixed(1)} s`);
 }
